@@ -127,6 +127,14 @@ test('a state that is read anew behind an empty slot is proven by the next one, 
   expect(explained?.proof.level).toBe('anchored')
 })
 
+test('an epoch is not published whose blocks do not set the participation of its state', async () => {
+  const { question } = await askEpoch(source, 2)
+  const oneLess = { ...question, blockRoots: question.blockRoots.toSpliced(1, 1) }
+  await expect(final.explainedEpoch(oneLess, Uint32Array.of(3, 5))).rejects.toThrow(
+    /the blocks of epoch 2 do not set the participation/,
+  )
+})
+
 test('whether a state can be had is known without having it', async () => {
   const answer = await fetch(`${devnet.beaconUrl}/eth/v2/debug/beacon/states/63`, {
     headers: { accept: 'application/octet-stream' },
