@@ -1,11 +1,12 @@
 import { type Change, changesRoute, type Holding } from '../../schemas/routes/nft/changes.ts'
 import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
-import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
 import { REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
 import { isHeld, isInconsistent, shownAmount, tokenText } from './amounts.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
+import { isBehindSql } from './behind.ts'
 import { BURNED_AT, notBurnedSql } from './burned.ts'
 import { coverageOf, FIRST_BLOCK, finalityOf } from './coverage.ts'
+import { addressKey, STANDARD_KEY, TOKEN_KEY } from './history-rows.ts'
 import { foldParams, foldSql } from './literals.ts'
 import type { Standard } from './metadata.ts'
 import { canonicalAt } from './snapshot.ts'
@@ -35,6 +36,9 @@ interface ChangeKey {
 
 const POSITION = /^([0-9]{1,15})\.([0-9]{1,15})\.(0x[0-9a-f]{64})(?:([.-][0-9]{1,9})|~([A-Za-z0-9_-]{98}))?$/
 const STANDARDS: readonly Standard[] = ['ERC1155', 'ERC721']
+/** In which changes of a block lie. */
+const CHANGE_KEYS = [addressKey('contract'), TOKEN_KEY, STANDARD_KEY, addressKey('holder')]
+const changeKey = ({ contract, token_id, standard, holder }: ChangeKey) => [contract, token_id, standard, holder]
 /** Comes before all changes of a block. */
 const NO_CHANGE: ChangeKey = {
   contract: `0x${'00'.repeat(20)}`,
@@ -250,7 +254,8 @@ async function selectBlocks(scope: NftScope, from: Position, limit: number) {
   const first = behind === undefined ? from.number + 1 : from.number
   // What is burned is looked at and not told.
   const most = 2 * limit
-  const further = behind === undefined ? '' : ` AND (block_number > ${first} OR ${isBehind(behind)})`
+  const further =
+    behind === undefined ? '' : ` AND (block_number > ${first} OR (${isBehindSql(CHANGE_KEYS, changeKey(behind))}))`
   const rows = await scope.warehouse.query<ChangeRow>(
     `SELECT toString(block_number) AS block_number, concat('0x', lower(hex(t.block_hash))) AS block_hash, concat('0x', lower(hex(t.contract))) AS contract,
        concat('0x', lower(hex(t.token_id))) AS token_id, toString(t.standard) AS standard, concat('0x', lower(hex(t.holder))) AS holder,
@@ -282,22 +287,4 @@ async function selectBlocks(scope: NftScope, from: Position, limit: number) {
     return { changes: made, next: { start, number: snapshot.number, hash: snapshot.hash, behind: undefined } }
   const place = { start, number: Number(last.block_number), hash: last.block_hash }
   return { changes: made, next: { ...place, behind: cutBlock === undefined ? undefined : last } }
-}
-
-/** Of changes of one block. */
-function isBehind({ contract, token_id, standard, holder }: ChangeKey): string {
-  const values = [
-    bytesSql(contract.slice(2)),
-    bytesSql(token_id.slice(2)),
-    textSql(standard),
-    bytesSql(holder.slice(2)),
-  ]
-  const columns = ['contract', 'token_id', 'standard', 'holder']
-  const places = columns.map((_, i) =>
-    columns
-      .slice(0, i + 1)
-      .map((column, j) => `${column} ${j === i ? '>' : '='} ${values[j]}`)
-      .join(' AND '),
-  )
-  return places.map((place) => `(${place})`).join(' OR ')
 }

@@ -1,8 +1,8 @@
-import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
 import { lookUp, lookupSql } from '../http/lookups.ts'
 import type { NftScope } from './asking.ts'
 import { type Lead, selectBeginning } from './beginnings.ts'
-import { type Column, type HistoryColumns, type HistoryRows, type Item, keyName, newestItems } from './history-rows.ts'
+import { isBehindSql, literalOf } from './behind.ts'
+import { type HistoryColumns, type HistoryRows, type Item, keyName, newestItems } from './history-rows.ts'
 import { foldSql } from './literals.ts'
 import { selectNewestRow } from './newest.ts'
 import { RowsPerItem } from './rows-per-item.ts'
@@ -164,7 +164,7 @@ function stretchSql(
   { columns, look: { rows, behind } }: { readonly columns: string; readonly look: Look },
 ): string {
   // The piece of a table that a page begins in has thousands of rows before it: of them nothing but keys is read.
-  const further = behind === undefined ? '' : `PREWHERE ${isBehind(table.keys, behind)} `
+  const further = behind === undefined ? '' : `PREWHERE ${isBehindSql(table.keys, behind)} `
   return `SELECT ${columns} FROM ${table.table}
     ${further}WHERE ${foldSql(scope)} AND ${table.where} ORDER BY ${orderOf(table)} LIMIT ${rows}`
 }
@@ -201,22 +201,4 @@ function keyOf(table: HistoryTable, item: Item): readonly string[]
 function keyOf(table: HistoryTable, item: Item | undefined): readonly string[] | undefined
 function keyOf({ keys }: HistoryTable, item: Item | undefined): readonly string[] | undefined {
   return item === undefined ? undefined : keys.map((key) => item[keyName(key)] as string)
-}
-
-const literalOf = ({ kind }: Column, value = ''): string =>
-  kind === 'text' ? textSql(value) : bytesSql(value.slice(2))
-
-function isBehind(keys: readonly Column[], key: readonly string[]): string {
-  const places = keys.map((_, i) =>
-    keys
-      .slice(0, i + 1)
-      .map((one, j) => `${one.name} ${j === i ? '>' : '='} ${literalOf(one, key[j])}`)
-      .join(' AND '),
-  )
-  const further = places.map((place) => `(${place})`).join(' OR ')
-  const [first] = keys
-  // The engine finds where to begin by the first column sooner than by what is between several.
-  return first === undefined || keys.length === 1
-    ? further
-    : `${first.name} >= ${literalOf(first, key[0])} AND (${further})`
 }
