@@ -27,10 +27,13 @@ export class ToldLogs {
   readonly #view: ChainView
   /** Logs of blocks that the view has known for longer are not the subscribers'. */
   readonly sinceTurn: number
+  /** Blocks up to this number may have been there before: who subscribes may know their logs. */
+  readonly #sinceNumber: number
 
   constructor(view: ChainView) {
     this.#view = view
     this.sinceTurn = view.turn
+    this.#sinceNumber = view.tip?.number ?? Number.POSITIVE_INFINITY
   }
 
   /** How much may be kept: what is older is forgotten, and can no longer be told to be removed. */
@@ -50,13 +53,17 @@ export class ToldLogs {
     return newest
   }
 
-  /** Notes a log that is about to be told; false: it was told already. Logs of no block are not looked after. */
+  /**
+   * Notes a log that is about to be told; false: it was told already, or is removed and was told to nobody. The next node may have had its block before
+   * it was asked for logs, and have left it before it was asked for blocks. Logs of no block are not looked after.
+   */
   note(json: unknown): boolean {
     const log = readLog(json)
     if (log === undefined) return true
     const block = this.#blockOf(log)
     if (log.isRemoved) {
-      if (block.removed.has(log.index)) return false
+      const isKnown = block.standing.has(log.index) || this.#mayBeKnown(log.number)
+      if (block.removed.has(log.index) || !isKnown) return false
       block.removed.add(log.index)
       this.#addBytes(block, -(block.standing.get(log.index)?.length ?? 0))
       block.standing.delete(log.index)
@@ -83,6 +90,12 @@ export class ToldLogs {
       this.#addBytes(block, -block.bytes)
       return texts.map((text) => JSON.stringify({ ...(JSON.parse(text) as object), removed: true }))
     })
+  }
+
+  /** Whether logs of a block of this number may be known to subscribers though it is not known here. */
+  #mayBeKnown(number: number): boolean {
+    const { oldest } = this.#view
+    return number <= Math.max(this.#sinceNumber, this.#forgottenTo) || number < (oldest?.number ?? 0)
   }
 
   /** Forgets what is older than all that the view has, and what is too much. */
