@@ -66,7 +66,10 @@ function linesOf(
     ...gaps.map(({ fromEpoch, toEpoch, lacking }) => {
       const epochs = fromEpoch === toEpoch ? `epoch ${fromEpoch}` : `epochs ${fromEpoch} to ${toEpoch}`
       const days = day(fromEpoch) === day(toEpoch) ? day(fromEpoch) : `${day(fromEpoch)} to ${day(toEpoch)}`
-      const what = lacking === undefined ? 'not in the log, or not readable' : `without ${lacking} tracked validators`
+      const what =
+        lacking === undefined
+          ? 'not in the log, not readable, or computed by earlier formulas'
+          : `without ${lacking} tracked validators`
       return `  ${epochs} (${days}): ${what}`
     }),
   ]

@@ -123,7 +123,7 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
   const logged = await loggedEpochs({ ...options, clock: chain.clock, signal }, range, indices)
   // What the cursor has passed has everybody who was there; what was taken back since lacks them again.
   const isMissing = (epoch: number): boolean =>
-    logged.unreadable.has(epoch) || logged.lackingIn(epoch) !== 0 || (epoch >= next && !logged.present.has(epoch))
+    logged.stale.has(epoch) || logged.lackingIn(epoch) !== 0 || (epoch >= next && !logged.present.has(epoch))
   const lacking = epochsOf(range).filter(isMissing)
   const newestSlot = firstSlotOfEpoch(chain.clock, checkpoint.epoch)
   const registry = { final: beacon.finalChain(checkpoint), clock: chain.clock, newestSlot }

@@ -19,12 +19,12 @@ interface Registry {
  */
 export async function epochsBeforeJoining(
   registry: Registry,
-  { firstWithoutRow, unreadable }: Pick<LoggedEpochs, 'firstWithoutRow' | 'unreadable'>,
+  { firstWithoutRow, stale }: Pick<LoggedEpochs, 'firstWithoutRow' | 'stale'>,
   epochsAscending: readonly number[],
 ): Promise<ReadonlySet<number>> {
   const found = new Set<number>()
-  const readable = epochsAscending.filter((epoch) => !unreadable.has(epoch))
-  for (const [index, epochs] of Map.groupBy(readable, firstWithoutRow)) {
+  const fresh = epochsAscending.filter((epoch) => !stale.has(epoch))
+  for (const [index, epochs] of Map.groupBy(fresh, firstWithoutRow)) {
     if (index === undefined) continue
     const joiners = new Joiners(Uint32Array.of(index), (set) => registry.final.validators(registry.newestSlot, set))
     let [before, behind] = [0, epochs.length]

@@ -32,7 +32,7 @@ export async function findGaps(
     indices: logged.untold,
   })
   const lackingIn = (epoch: number) => {
-    const told = logged.unreadable.has(epoch) ? undefined : logged.lackingIn(epoch)
+    const told = logged.stale.has(epoch) ? undefined : logged.lackingIn(epoch)
     return told === undefined ? undefined : told + countUpTo(untold, epoch)
   }
   const stretches = stretchesOf(epochsOf(searched).filter((epoch) => lackingIn(epoch) !== 0))

@@ -1,4 +1,5 @@
 import { type ChainClock, epochOf, slotAt } from '../../schemas/eth/time.ts'
+import { FORMULAS_VERSION } from '../../schemas/eth/transition/explain-epoch.ts'
 import { dayBalances, type EpochPart, epochBlocks, epochValidators } from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent, type EncodedEvent, unlessUndecodable } from '../../schemas/events/codec.ts'
 import { deadLetter, deadLetterResolved } from '../../schemas/events/dead-letter.ts'
@@ -32,8 +33,11 @@ export interface LoggedEpochs {
   readonly untold: Uint32Array
   /** The oldest and the newest epoch of the range that the log has; undefined where it has none. */
   readonly told: EpochRange | undefined
-  /** Those of which an event, or one of their execution blocks, could not be processed: it has to be told again. */
-  readonly unreadable: ReadonlySet<number>
+  /**
+   * Those of which an event, or one of their execution blocks, could not be processed, or that earlier formulas than those of today have computed:
+   * they have to be told again.
+   */
+  readonly stale: ReadonlySet<number>
   /** Those that were computed of states. */
   readonly computed: ReadonlySet<number>
   /** Where the events lie of epochs that are whole, and were told by reward endpoints: validators that they lack can be added. */
@@ -63,9 +67,10 @@ export async function loggedEpochs(
   /** The same of the newest blocks event of each epoch that was told by endpoints. */
   const blocksPlaces = new Map<number, Position>()
   const computed = new Set<number>()
+  const outdated = new Set<number>()
   /** By when each of them was there at the latest. */
   const thereBy = new Map<number, number>()
-  const note = (part: string, rows: Uint32Array, position: Position): void => {
+  const noteRows = (part: string, rows: Uint32Array, position: Position): void => {
     const ours = rows.filter((index) => wanted.has(index)).length
     partPlaces.set(part, { position, rows: rows.length })
     found.set(`${part} ${rows.length}`, ours)
@@ -80,20 +85,20 @@ export async function loggedEpochs(
     if (event.type === epochBlocks.name) {
       const { header } = decodeEvent(epochBlocks, event, unnamedChain)
       partsOf.set(header.epoch, header.parts)
-      if (header.proof === null) computed.delete(header.epoch)
-      else computed.add(header.epoch)
+      note(computed, header.epoch, header.proof !== null)
+      note(outdated, header.epoch, header.proof !== null && header.proof.formulas < FORMULAS_VERSION)
       if (event.version >= RESIDUALS_SINCE_VERSION && header.proof === null) blocksPlaces.set(header.epoch, position)
       else blocksPlaces.delete(header.epoch)
     } else if (event.type === epochValidators.name) {
       const { header, columns } = decodeEvent(epochValidators, event, unnamedChain)
-      note(`${header.epoch} validators ${header.range}`, columns.validatorIndex, position)
+      noteRows(`${header.epoch} validators ${header.range}`, columns.validatorIndex, position)
       for (const [row, index] of columns.validatorIndex.entries()) {
         const epoch = Math.min(header.epoch, Number(columns.activationEpoch[row]))
         if (wanted.has(index) && epoch < (thereBy.get(index) ?? Number.POSITIVE_INFINITY)) thereBy.set(index, epoch)
       }
     } else if (event.type === dayBalances.name) {
       const { header, columns } = decodeEvent(dayBalances, event, unnamedChain)
-      note(`${header.epoch} day_balances ${header.range}`, columns.validatorIndex, position)
+      noteRows(`${header.epoch} day_balances ${header.range}`, columns.validatorIndex, position)
     }
   }
   const rowsOf = (epoch: number, parts: readonly EpochPart[], kind: EpochPart['kind']): number => {
@@ -119,13 +124,13 @@ export async function loggedEpochs(
     if (parts.some(({ kind }) => rowsOf(epoch, parts, kind) !== rows)) return undefined
     return firstToldAfter(epoch)
   }
-  const unreadableEpochs = new Set([...setAside, ...unreadable.values()])
+  const stale = new Set([...setAside, ...unreadable.values(), ...outdated])
   const placesOf = ([epoch, blocks]: [number, Position]): readonly [number, readonly Position[]][] => {
     const parts = (partsOf.get(epoch) ?? []).map(({ kind, range, rows }) => {
       const place = partPlaces.get(`${epoch} ${kind} ${range}`)
       return place?.rows === rows ? place.position : undefined
     })
-    const isWhole = parts.length > 0 && parts.every((place) => place !== undefined) && !unreadableEpochs.has(epoch)
+    const isWhole = parts.length > 0 && parts.every((place) => place !== undefined) && !stale.has(epoch)
     return isWhole ? [[epoch, [blocks, ...parts]]] : []
   }
   return {
@@ -134,10 +139,15 @@ export async function loggedEpochs(
     firstWithoutRow,
     untold: indices.filter((index) => !thereBy.has(index)),
     told: spanOf([...partsOf.keys()]),
-    unreadable: unreadableEpochs,
+    stale,
     computed,
     addable: new Map([...blocksPlaces].flatMap(placesOf)),
   }
+}
+
+function note(epochs: Set<number>, epoch: number, isOne: boolean): void {
+  if (isOne) epochs.add(epoch)
+  else epochs.delete(epoch)
 }
 
 /** A part of an epoch in the log. */

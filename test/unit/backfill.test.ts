@@ -9,6 +9,7 @@ import { followEpochs } from '../../ingest/epochs/epoch-follower.ts'
 import { joinRows } from '../../ingest/epochs/joined-rows.ts'
 import { DeadLetters } from '../../processors/loop/dead-letters.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { FORMULAS_VERSION } from '../../schemas/eth/transition/explain-epoch.ts'
 import {
   dayBalances,
   EPOCH_VALIDATORS_LAYOUT,
@@ -331,16 +332,16 @@ describe('for validators that were tracked since, where endpoints tell rewards',
   })
 })
 
-describe('of epochs that were computed of states, where no node gives states any more', () => {
+describe('of epochs that were computed of states', () => {
   const range = { fromEpoch: 2, toEpoch: 4 }
   const isRefused = (why: RegExp) =>
     expect.objectContaining({ code: 'usage', message: expect.stringMatching(why) }) as Error
 
   /** What the log tells of an epoch, said to be computed. */
-  async function asComputed(epoch: number): Promise<void> {
+  async function asComputed(epoch: number, formulas = FORMULAS_VERSION): Promise<void> {
     const told = (await eventsOf('beacon.epochs')).find(({ id }) => id === `beacon.epoch-blocks:mainnet:${epoch}`)
     const { header, columns } = decodeEvent(epochBlocks, told as EncodedEvent)
-    const proof = { formulas: 1, stateRoot: `0x${'11'.repeat(32)}`, level: 'anchored' } as const
+    const proof = { formulas, stateRoot: `0x${'11'.repeat(32)}`, level: 'anchored' } as const
     const data = { header: { ...header, proof }, columns }
     await eventLog().append('beacon.epochs', [encodeEvent(epochBlocks, { ...(told as EncodedEvent), data })])
   }
@@ -354,7 +355,7 @@ describe('of epochs that were computed of states, where no node gives states any
     return { options: { ...backfilled(chainTo(40)), outageWaitMs: 1, goneAfterMs: 20 } }
   }
 
-  test('endpoints do not tell the others of them less exactly: the range is refused', async () => {
+  test('endpoints do not tell the others of them less exactly where no node gives states: the range is refused', async () => {
     const { options } = await given(2)
     const before = await eventsOf('beacon.epochs')
     await expect(backfill(options, range, never)).rejects.toThrow(
@@ -373,6 +374,22 @@ describe('of epochs that were computed of states, where no node gives states any
     )
     const newest = (await eventsOf('beacon.epochs')).findLast(({ id }) => id.endsWith('epoch-blocks:mainnet:4'))
     expect(decodeEvent(epochBlocks, newest as EncodedEvent).header.proof).toMatchObject({ level: 'anchored' })
+  })
+
+  test('one that earlier formulas have computed lacks, and is computed again, until it was', async () => {
+    await track([1])
+    const chain = chainTo(40)
+    await backfill(backfilled(chain), range, never)
+    await asComputed(3, FORMULAS_VERSION - 1)
+    const gapsOf = async () => (await findGaps(backfilled(chain), range, never)).gaps
+    expect(await gapsOf()).toEqual([{ fromEpoch: 3, toEpoch: 3, lacking: undefined }])
+    chain.offer = () => ({ bytes: 100 })
+    const plans: RangePlan[] = []
+    const onPlan = (plan: RangePlan) => void plans.push(plan)
+    await backfill({ ...backfilled(chain), onlyPlan: true, onPlan }, range, never)
+    expect(plans).toMatchObject([{ epochs: 1, states: { count: 2, bytes: 200 } }])
+    await asComputed(3)
+    expect(await gapsOf()).toEqual([])
   })
 })
 
