@@ -81,19 +81,24 @@ export function syncRewardRows(committee: readonly number[], { syncBits }: Block
   return [...rewards].map(([index, reward]) => ({ validator_index: String(index), reward: String(reward) }))
 }
 
-/** Gwei at the end of an epoch of this variant. */
-function balanceOf(index: number, variant: number): number {
-  return 32_000_000_000 + Math.floor(noise(index, variant) * 20_000_000)
+/** Gwei with which a validator begins, so that balances have as many digits for as long as anybody measures. */
+export function genesisGwei(index: number): number {
+  return 32_000_000_000 + Math.floor(noise(index, 0) * 20_000_000)
 }
 
 /** Everybody is active, also in the first epoch. */
-export function validatorRow(index: number, variant: number): string {
-  const balance = balanceOf(index, variant)
+export function validatorRow(index: number, balance: number): string {
   const credentials = `0x010000000000000000000000${index.toString(16).padStart(40, '0')}`
   return `{"index":"${index}","balance":"${balance}","status":"active_ongoing","validator":{"pubkey":"${pubkeyOf(index)}","withdrawal_credentials":"${credentials}","effective_balance":"32000000000","slashed":false,"activation_eligibility_epoch":"0","activation_epoch":"0","exit_epoch":"${FAR}","withdrawable_epoch":"${FAR}"}}`
 }
 
 /** One in fifty misses its attestation, one in twenty the head: as on a good day of mainnet. */
+/** What an epoch's duties of a variant earn, gwei. */
+export function dutiesGwei(index: number, variant: number): number {
+  const { head, target, source } = attestationOf(index, variant)
+  return head + target + source
+}
+
 function attestationOf(index: number, variant: number) {
   const luck = noise(index, variant + 100)
   const missed = luck < 0.02
@@ -121,15 +126,8 @@ export function blockRewards(blocks: readonly Block[], committee: readonly numbe
   return rewards
 }
 
-/** What a balance is before an epoch whose blocks bring so much, so that the epoch's rewards explain the one after it. */
-export function balanceRowBefore(
-  index: number,
-  variants: { of: number; ofDuties: number },
-  blocksGwei: number,
-): string {
-  const { head, target, source } = attestationOf(index, variants.ofDuties)
-  const earned = head + target + source + blocksGwei
-  return `{"index":"${index}","balance":"${balanceOf(index, variants.of) - earned}"}`
+export function balanceRow(index: number, gwei: number): string {
+  return `{"index":"${index}","balance":"${gwei}"}`
 }
 
 export function headerData({ slot, root, parentRoot }: Block) {

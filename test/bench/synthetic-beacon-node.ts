@@ -2,10 +2,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import {
   attestationRow,
   type Block,
-  balanceRowBefore,
+  balanceRow,
   blockRewards,
   CHAIN_DATA,
+  dutiesGwei,
   finalizedEvent,
+  genesisGwei,
   headEvent,
   headerData,
   makeChain,
@@ -83,12 +85,12 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 interface Question {
   readonly indices: readonly number[]
   readonly isSmall: boolean
-  /** Where in the answer a validator stands. */
-  readonly places: ReadonlyMap<number, number>
 }
 
-interface Balances extends Pick<Question, 'indices' | 'places'> {
-  readonly asked: string
+/** The states of some validators, and where in it their balances stand. */
+interface States {
+  readonly body: Buffer
+  readonly balancesAt: Uint32Array
 }
 
 function kept<Key, Value>(all: Map<Key, Value>, key: Key, make: () => Value): Value {
@@ -108,9 +110,12 @@ class SyntheticBeaconNode {
   readonly #execution: SyntheticExecution
   readonly #large = new Map<string, Buffer>()
   readonly #questions = new Map<string, Question>()
-  /** Rows of balances by what they are of and who is asked for, and what an epoch's blocks add to them. */
-  readonly #withoutBlocks = new Map<string, readonly string[]>()
-  readonly #blockRewards = new Map<number, ReadonlyMap<number, number>>()
+  readonly #states = new Map<string, States>()
+  /** Of each validator: gwei at genesis, and what duties of each variant earn. */
+  readonly #genesisGwei: Float64Array
+  readonly #dutiesGwei: readonly Int32Array[]
+  /** What blocks up to an epoch's end have brought. */
+  readonly #blocksGwei = new Map<number, ReadonlyMap<number, number>>()
   readonly #streams = new Set<ServerResponse>()
   readonly traffic = noTraffic()
   #place: ChainPlace
@@ -122,6 +127,10 @@ class SyntheticBeaconNode {
     this.#byRoot = new Map(this.#chain.map((block) => [block.root, block]))
     this.#byExecutionHash = new Map(this.#chain.map((block) => [block.execution.hash, block]))
     this.#committee = makeCommittee(registry)
+    this.#genesisGwei = Float64Array.from({ length: registry }, (_, index) => genesisGwei(index))
+    this.#dutiesGwei = Array.from({ length: VARIANTS }, (_, variant) =>
+      Int32Array.from({ length: registry }, (_, index) => dutiesGwei(index, variant)),
+    )
     this.#place = place
   }
 
@@ -209,37 +218,45 @@ class SyntheticBeaconNode {
   /** Answers with a row per validator. */
   #rows(path: string, asked: string): string | Buffer | undefined {
     const parts = path.split('/')
-    const isRewards = parts[5] === 'attestations'
-    const number = Number(isRewards ? parts[6] : parts[5])
-    const variant = (isRewards ? number : Math.floor(number / SLOTS_PER_EPOCH)) % VARIANTS
-    const { indices, isSmall, places } = this.#asked(asked)
-    if (path.endsWith('/validator_balances'))
-      return `{"data":[${this.#balances(number, { asked, indices, places }).join(',')}]}`
-    const row = isRewards ? attestationRow : validatorRow
-    const body = () => {
-      const rows = indices.map((index) => row(index, variant)).join(',')
-      return isRewards ? `{"data":{"ideal_rewards":[],"total_rewards":[${rows}]}}` : `{"data":[${rows}]}`
+    const { indices, isSmall } = this.#asked(asked)
+    if (parts[5] === 'attestations') {
+      const variant = Number(parts[6]) % VARIANTS
+      const body = () => {
+        const rows = indices.map((index) => attestationRow(index, variant)).join(',')
+        return `{"data":{"ideal_rewards":[],"total_rewards":[${rows}]}}`
+      }
+      return isSmall ? body() : kept(this.#large, `${variant} ${asked}`, () => Buffer.from(body()))
     }
-    return isSmall ? body() : kept(this.#large, `${isRewards} ${variant} ${asked}`, () => Buffer.from(body()))
+    const gweiOf = this.#balancesAfter(Math.floor(Number(parts[5]) / SLOTS_PER_EPOCH))
+    if (path.endsWith('/validator_balances')) return rowsOf(indices.map((index) => balanceRow(index, gweiOf(index))))
+    if (isSmall) return rowsOf(indices.map((index) => validatorRow(index, gweiOf(index))))
+    const { body, balancesAt } = kept(this.#states, asked, () => statesOf(indices, gweiOf))
+    const states = Buffer.from(body)
+    indices.forEach((index, i) => void states.write(String(gweiOf(index)), balancesAt[i] as number, 'latin1'))
+    return states
   }
 
-  /** What balances are before an epoch that follows the slot, or comes with it. */
-  #balances(slot: number, { asked, indices, places }: Balances): readonly string[] {
-    const epoch = Math.ceil((slot + 1) / SLOTS_PER_EPOCH)
-    const variants = { of: epoch % VARIANTS, ofDuties: Math.max(0, epoch - 2) % VARIANTS }
-    const withoutBlocks = kept(this.#withoutBlocks, `${variants.of} ${variants.ofDuties} ${asked}`, () =>
-      indices.map((index) => balanceRowBefore(index, variants, 0)),
-    )
-    const rewards = kept(this.#blockRewards, epoch, () => {
-      const blocks = this.#chain.slice(epoch * SLOTS_PER_EPOCH, (epoch + 1) * SLOTS_PER_EPOCH)
-      return blockRewards(blocks, this.#committee)
+  /** Gwei after an epoch: each brings what its blocks do, and what duties of the epoch before the last one earned. */
+  #balancesAfter(epoch: number): (index: number) => number {
+    const credits = this.#dutiesGwei.map((gwei, variant) => {
+      return { gwei, times: Math.max(0, Math.floor((epoch - 2 - variant) / VARIANTS) + 1) }
     })
-    const rows = withoutBlocks.slice()
-    for (const [index, gwei] of rewards) {
-      const place = places.get(index)
-      if (place !== undefined) rows[place] = balanceRowBefore(index, variants, gwei)
+    const blocks = this.#blocksUpTo(epoch)
+    const genesis = this.#genesisGwei
+    return (index) => {
+      let sum = (genesis[index] as number) + (blocks.get(index) ?? 0)
+      for (const { gwei, times } of credits) sum += times * (gwei[index] as number)
+      return sum
     }
-    return rows
+  }
+
+  #blocksUpTo(epoch: number): ReadonlyMap<number, number> {
+    return kept(this.#blocksGwei, epoch, () => {
+      const sums = new Map(epoch === 0 ? [] : this.#blocksUpTo(epoch - 1))
+      const blocks = this.#chain.slice(epoch * SLOTS_PER_EPOCH, (epoch + 1) * SLOTS_PER_EPOCH)
+      for (const [index, gwei] of blockRewards(blocks, this.#committee)) sums.set(index, (sums.get(index) ?? 0) + gwei)
+      return sums
+    })
   }
 
   /** Questions about many are the same in every epoch. */
@@ -256,7 +273,7 @@ class SyntheticBeaconNode {
       ? Array.from({ length: this.#registry }, (_, index) => index)
       : ids.map(byKey ? indexOf : Number).filter((index) => index < this.#registry)
     const isSmall = byKey || (!all && ids.length <= ROWS_MADE_MAX)
-    const read = { indices, isSmall, places: new Map(indices.map((index, place) => [index, place])) }
+    const read = { indices, isSmall }
     if (!isSmall) this.#questions.set(text, read)
     return read
   }
@@ -266,6 +283,23 @@ interface RpcCall {
   readonly id: number
   readonly method: string
   readonly params?: readonly unknown[]
+}
+
+function rowsOf(rows: readonly string[]): string {
+  return `{"data":[${rows.join(',')}]}`
+}
+
+const BALANCE_KEY = '"balance":"'
+
+function statesOf(indices: readonly number[], gweiOf: (index: number) => number): States {
+  const rows = indices.map((index) => validatorRow(index, gweiOf(index)))
+  const text = rowsOf(rows)
+  let at = 0
+  const balancesAt = Uint32Array.from(rows, () => {
+    at = text.indexOf(BALANCE_KEY, at) + BALANCE_KEY.length
+    return at
+  })
+  return { body: Buffer.from(text), balancesAt }
 }
 
 function data(value: unknown): string {
