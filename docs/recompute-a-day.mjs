@@ -45,8 +45,15 @@ function isqrt(n) {
 
 // --- the node --------------------------------------------------------------------------------------------------------------------
 
+/** The node's address may have a user, a path and a query of its own. */
 async function ask(path, accept) {
-  const response = await fetch(base + path, { headers: { accept }, signal: AbortSignal.timeout(ANSWER_MS_MAX) })
+  const url = new URL(options.node)
+  const headers = { accept }
+  const user = Buffer.from(decodeURIComponent(`${url.username}:${url.password}`)).toString('base64')
+  if (url.username !== '') headers.authorization = `Basic ${user}`
+  url.username = url.password = ''
+  url.pathname = url.pathname.replace(/\/$/, '') + path
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_MS_MAX) })
   if (response.status === 404) return undefined
   if (!response.ok) throw new Error(`the node answered ${path} with HTTP ${response.status}`)
   return response
@@ -632,10 +639,11 @@ function formatFound(found) {
     .join(', ')
 }
 
-/** An epoch without a document: from the state before it to its last slot. */
+/** An epoch without a document: from the state before it, which is that of the genesis for the first one, to its last slot. */
 function untold(epoch) {
-  const first = epoch * slotsPerEpoch
-  return { epoch, start: { slot: first - 1 }, end: { slot: first + slotsPerEpoch - 1 }, has_transition: true }
+  const [first, hasTransition] = [epoch * slotsPerEpoch, epoch > 0]
+  const start = { slot: hasTransition ? first - 1 : 0 }
+  return { epoch, start, end: { slot: first + slotsPerEpoch - 1 }, has_transition: hasTransition }
 }
 
 const { values: options } = parseArgs({
@@ -648,13 +656,12 @@ const { values: options } = parseArgs({
     },
   },
 })
-const base = options.node?.replace(/\/$/, '')
 let spec
 let slotsPerEpoch
 
 async function main() {
   if (
-    base === undefined ||
+    options.node === undefined ||
     (options.proof === undefined && (options.epoch === undefined || options.validator === undefined))
   )
     throw new Error('usage: --node URL, and --proof URL or file, or --validator INDEX --epoch N')
