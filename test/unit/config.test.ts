@@ -58,6 +58,12 @@ describe('configuration', () => {
     ])
   })
 
+  it('withholds figures that are not proven, unless they are to be served', () => {
+    expect(readConfig({}).unproven).toBe('withhold')
+    expect(readConfig({ EPOCHLINE_UNPROVEN: 'serve' }).unproven).toBe('serve')
+    expect(() => readConfig({ EPOCHLINE_UNPROVEN: 'yes' })).toThrow(/^EPOCHLINE_UNPROVEN is not withhold or serve/)
+  })
+
   it('reads servers mode from its three addresses', () => {
     expect(readConfig(SERVERS).mode).toMatchObject({
       kind: 'servers',
