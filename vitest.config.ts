@@ -3,16 +3,17 @@ import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { PATIENCE } from './test/long-form.ts'
+import { FAILURES_FILE } from './test/run-report.ts'
 
 /** Tests that need a server are named *.servers.test.ts and live beside the others. */
 const SERVER_TESTS = 'test/**/*.servers.test.ts'
-/** For what hangs: nearly all take a second, and a minute where six other runs have the same two cores. */
-const TEST_TIMEOUT_MS = 90_000 * PATIENCE
-const POLL_TIMEOUT_MS = 10_000
-/** Begins an engine, a devnet or a server: where much else runs, the first of them has waited for half a minute. */
-const HOOK_TIMEOUT_MS = 120_000
+/** For what hangs: nearly all take a second, and a minute where six other runs have the same two cores, or a slow machine. */
+const TEST_TIMEOUT_MS = 180_000 * PATIENCE
+const POLL_TIMEOUT_MS = 60_000
+/** Begins an engine, a devnet or a server: where much else runs, the first of them has waited for minutes. */
+const HOOK_TIMEOUT_MS = 300_000
 /** A test of the whole program starts a devnet and waits for days of history. */
-const E2E_TIMEOUT_MS = 600_000
+const E2E_TIMEOUT_MS = 1_200_000
 const COMPILE_CACHE = join(import.meta.dirname, 'node_modules/.cache/epochline')
 /** Linux keeps files of this folder in memory. */
 const MEMORY_FOLDER = '/dev/shm'
@@ -56,6 +57,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Stores write as durably as ever; but a test that inserts much waits for the disk a third of its time, and none pulls a plug.
     env: hasMemoryFolder() && process.env.TMPDIR === undefined ? { TMPDIR: MEMORY_FOLDER } : {},
+    reporters: process.env[FAILURES_FILE] === undefined ? ['default'] : ['default', './test/failures-reporter.ts'],
     // Processes, not threads: the embedded ClickHouse allows one data directory per process.
     pool: 'forks',
     // One more than the cores that they are measured on: many a test waits for a lease, a queue or another process.
@@ -123,7 +125,7 @@ export default defineConfig({
           include: ['test/faults/**/*.test.ts'],
           testTimeout: TEST_TIMEOUT_MS,
           // Every fault is met before the first test.
-          hookTimeout: 2 * E2E_TIMEOUT_MS,
+          hookTimeout: E2E_TIMEOUT_MS,
         },
       },
       {

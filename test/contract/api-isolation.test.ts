@@ -205,7 +205,7 @@ beforeAll(async () => {
   for (const account of ['demo', 'other'] as const)
     for (const question of QUESTIONS) before.set(keyOf(account, question), await ask(account, question))
   await giveToOther(fixture.warehouse)
-}, 120_000)
+})
 afterAll(async () => {
   await api[Symbol.asyncDispose]()
   await fixture[Symbol.asyncDispose]()

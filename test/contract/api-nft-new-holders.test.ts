@@ -30,7 +30,7 @@ beforeAll(async () => {
   })
   await tell(nft.warehouse, events.flat(), { chain })
   await nft.fold(chain)
-}, 60_000)
+})
 afterAll(() => nft[Symbol.asyncDispose]())
 
 interface Row {

@@ -45,7 +45,7 @@ beforeAll(async () => {
   head = await grow(fork, REVERTED)
   for (let block: Block | undefined = head; block !== undefined; block = block.parent)
     for (let log = block.moves.length - 1; log >= 0; log--) expected.unshift(`${block.number} ${log}`)
-}, 60_000)
+})
 afterAll(() => nft[Symbol.asyncDispose]())
 
 /** All pages of a question. */

@@ -33,7 +33,7 @@ beforeAll(async () => {
     'access_tokens',
     ['buyer', 'auditor'].map((account) => ({ token_hash: hashToken(account), account, version: 9, is_deleted: 0 })),
   )
-}, 60_000)
+})
 afterAll(() => fixture[Symbol.asyncDispose]())
 
 const base = (token: string) => `${fixture.api.url}/ethereum/mainnet/${token}`

@@ -141,7 +141,7 @@ test('no read fails and no write is made twice while one node lags and another o
     await wait(200)
     return lagging.told.length
   }
-  await expect.poll(toldInAWhile, { timeout: 10_000 }).toBe(0)
+  await expect.poll(toldInAWhile).toBe(0)
   const losses = tries(8, 100)
   for (let i = 0; i < losses; i++) {
     await dying.kill()

@@ -20,7 +20,7 @@ import { openClient, socketUrl } from './given-socket.ts'
 const PLACE = 'ethereum/mainnet'
 /** As decision 44 says. */
 const REPLAYED_BLOCKS_MAX = 128
-const SOON = { timeout: 20_000, interval: 10 }
+const SOON = { interval: 10 }
 const TEST_MS = 60_000
 const SENDER = mnemonicToAccount(SCENARIO_MNEMONIC).address
 /** Has a log for each call: PUSH1 0, PUSH1 0, LOG0, STOP. */

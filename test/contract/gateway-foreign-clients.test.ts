@@ -24,7 +24,7 @@ import { type SocketStub, socketsOn, socketUrl, withSockets } from './given-sock
 
 /** Sooner than any chain. */
 const TELL_MS = 20
-const SOON = { timeout: 10_000, interval: 10 }
+const SOON = { interval: 10 }
 const PLACES = [
   'ethereum2/mainnet',
   'solana/mainnet',

@@ -11,7 +11,7 @@ import { openClient, socketUrl } from './given-socket.ts'
 const PLACE = 'ethereum/mainnet'
 /** As decision 44 says. */
 const REPLAYED_BLOCKS_MAX = 128
-const SOON = { timeout: 20_000, interval: 10 }
+const SOON = { interval: 10 }
 const open = new AsyncDisposableStack()
 const chain = new EvmChain()
 const nodes: EvmNode[] = []

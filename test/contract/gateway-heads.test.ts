@@ -113,7 +113,7 @@ test('who was told of a block by a subscription hears of none before it when the
     }
   using client = await openClient(socketUrl(gateway, PLACE))
   client.socket.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}')
-  await expect.poll(() => client.heard.some((text) => text.includes('0x1b5a')), { timeout: 5_000 }).toBe(true)
+  await expect.poll(() => client.heard.some((text) => text.includes('0x1b5a'))).toBe(true)
   for (let i = 0; i < 20; i++) expect(await ask()).toBe(7_002)
 })
 

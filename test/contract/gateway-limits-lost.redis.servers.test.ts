@@ -20,7 +20,7 @@ const NOON = Date.parse('2026-11-20T04:00:00Z')
 const QUOTA = 250
 /** A lease is a hundredth of a quota, and ten at least. */
 const LEASE = 10
-const BACK = { timeout: 20_000, interval: 50 }
+const BACK = { interval: 50 }
 const COUNTED_NOT = 'Service Unavailable: requests cannot be counted at the moment'
 
 withServer('redis', () => {

@@ -162,7 +162,7 @@ describe('a socket with a key of an order', () => {
     const subscribe = JSON.stringify(call('eth_subscribe', ['newPendingTransactions']))
     for (const client of [mine, theirs]) client.socket.send(subscribe)
     const told = (heard: readonly string[]) => heard.flatMap((text) => JSON.parse(text).params?.result ?? [])
-    const SOON = { timeout: 5_000, interval: 10 }
+    const SOON = { interval: 10 }
     await expect.poll(() => told(mine.heard), SOON).toEqual(['0xaa newPendingTransactions'])
     await expect.poll(() => told(theirs.heard), SOON).toEqual(['0xbb newPendingTransactions'])
     const subscribed = (nodes: readonly SocketStub[]) => nodes.flatMap(({ got }) => got).length

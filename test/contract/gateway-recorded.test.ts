@@ -10,7 +10,7 @@ import { RECORDED, type Recorded, type RecordedNode } from './recorded-nodes.ts'
 
 // Every network of every protocol before a node that answers as its chain's do, and one of another chain.
 
-const SOON = { timeout: 30_000, interval: 50 }
+const SOON = { interval: 50 }
 
 interface Place {
   readonly name: string

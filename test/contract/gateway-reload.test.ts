@@ -19,7 +19,7 @@ import { expectLinked, openSubscriber, standingOf } from './given-subscriber.ts'
 
 const ANSWER = '{"jsonrpc":"2.0","id":7,"result":"0x2a"}'
 const PLACE = 'ethereum/mainnet'
-const SOON = { timeout: 10_000, interval: 10 }
+const SOON = { interval: 10 }
 /** Long enough for calls to find each state of the configuration. */
 const PHASE_MS = 200
 /** More than of an answer that is held until it is whole. */

@@ -12,7 +12,7 @@ import { handshake, openClient, parseRaw, socketsOn, socketUrl, withSockets } fr
 // A gateway that is told to stop while clients call it.
 
 const PLACE = 'ethereum/mainnet'
-const SOON = { timeout: 10_000, interval: 10 }
+const SOON = { interval: 10 }
 /** More than of an answer that is held until it is whole. */
 const LONG_BYTES = 200_000
 const STOP_MS = 300

@@ -10,7 +10,7 @@ import { expectLinked, openSubscriber, standingOf } from './given-subscriber.ts'
 
 const SUBSCRIBERS = 100
 const LOSSES = tries(8, 50)
-const SOON = { timeout: 30_000, interval: 10 }
+const SOON = { interval: 10 }
 const BLOCK_MS = 30
 /** While a node is lost: of more than 128, which a slow machine takes long enough for, clients would be closed. */
 const BLOCKS_MAX = 100

@@ -4,7 +4,7 @@ import { type GivenGateway, openGivenGateway, untilHealthy } from './given-gatew
 import { socketsOn } from './given-socket.ts'
 import { expectLinked, openSubscriber, type Subscriber, standingOf } from './given-subscriber.ts'
 
-const SOON = { timeout: 10_000, interval: 10 }
+const SOON = { interval: 10 }
 type Head = ChainBlock['head']
 
 let chain: EvmChain
@@ -147,11 +147,11 @@ describe('a subscription', () => {
     const expected = ADDRESSES.map((address) =>
       blocksSince(base).flatMap((block) => block.logs.filter((log) => log.address === address)),
     )
-    await expect.poll(() => heads?.results.at(-1)?.hash, { timeout: 30_000 }).toBe(chain.tip.hash)
+    await expect.poll(() => heads?.results.at(-1)?.hash).toBe(chain.tip.hash)
     for (const [i, one] of logs.entries()) await expect.poll(() => one?.results, SOON).toEqual(expected[i % 2])
     for (const { client } of subscribers) client.socket.terminate()
     for (const node of nodes) node.subscriptionsOfSocketMax = Number.POSITIVE_INFINITY
-  }, 60_000)
+  })
 
   test('that is left while what its node did not tell is looked up is ended there', async () => {
     using one = await openSubscriber(gateway)

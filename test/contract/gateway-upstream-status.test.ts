@@ -9,7 +9,7 @@ import { openStub } from './given-gateway.ts'
 import { socketsOn, withSockets } from './given-socket.ts'
 
 const PROBE_MS = 20
-const SOON = { timeout: 10_000, interval: 10 }
+const SOON = { interval: 10 }
 
 test('tells of each upstream how far it is and why it is left out, of its WebSocket too, and never where it is', async () => {
   await using open = new AsyncDisposableStack()

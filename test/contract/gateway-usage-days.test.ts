@@ -122,4 +122,4 @@ test('what is billed is what the quota has counted on both sides of the day’s 
   for (const meter of meters) await meter[Symbol.asyncDispose]()
   expect(await billed()).toEqual({ [DAYS[0] as string]: 5 + 3 + 1, [DAYS[1] as string]: 1 + 3 })
   expect(Object.fromEntries(counted)).toEqual(await billed())
-}, 30_000)
+})

@@ -193,7 +193,7 @@ test('usage is what was done, to the call; what is billed is what the quota has 
   }
   const { taken } = counters
   expect(billed).toEqual(new Map([...billed.keys()].map((account) => [account, taken.get(account)])))
-}, 30_000)
+})
 
 test('events that come twice, and the latest first, give the same table', async () => {
   expect(new Map([...(await toldBy(2))].sort())).toEqual(new Map([...ledger].sort()))
@@ -317,7 +317,7 @@ async function askWhatFails(): Promise<void> {
 }
 
 async function untilAsked(isIt: (got: Got) => boolean): Promise<void> {
-  await expect.poll(() => node.got.some(isIt), { timeout: 5_000 }).toBe(true)
+  await expect.poll(() => node.got.some(isIt)).toBe(true)
 }
 
 /** Counts answers, of an account with so many units a day, instead of adding them up. */

@@ -10,8 +10,8 @@ import { HOSTILE_CALLS, randomOf } from './hostile-calls.ts'
 
 const AT_ONCE = 16
 const MESSAGES_PER_SOCKET_MAX = 40
-const ANSWERS = { timeout: 10_000, interval: 5 }
-const SOON = { timeout: 10_000, interval: 10 }
+const ANSWERS = { interval: 5 }
+const SOON = { interval: 10 }
 const BLOCK_EVERY_MS = 50
 const REORG_DEPTH_MAX = 5
 /** JSON-RPC's own failure, which is nobody's input. */

@@ -104,6 +104,6 @@ export async function givenKey({ given, ask }: GivenGateway, token: string): Pro
   const row = { token_hash: hashToken(token), account: 'demo' }
   await insertRows(given.warehouse, 'access_tokens', [{ ...row, version: 1, is_deleted: 0 }])
   const isKnown = async () => (await ask('ethereum/mainnet', { token, method: 'POST', body: '{}' })).status !== 401
-  await expect.poll(isKnown, { timeout: 5_000 }).toBe(true)
+  await expect.poll(isKnown).toBe(true)
   return { revoke: () => insertRows(given.warehouse, 'access_tokens', [{ ...row, version: 2, is_deleted: 1 }]) }
 }

@@ -43,7 +43,7 @@ test('a merge in this process ends soon when it is told to, and others go on', a
   expect([await parts(), await isMerging()]).toEqual([before, []])
   await warehouse.merge('rows', 'all', new AbortController().signal)
   expect(await parts()).toBe(1)
-}, 60_000)
+})
 
 describe('the directory of a warehouse in this process', () => {
   /** A process that inserts batches of 100 rows for ever and says so after each one. */
@@ -70,7 +70,7 @@ describe('the directory of a warehouse in this process', () => {
     expect(Number(row?.n)).toBeGreaterThanOrEqual(acknowledged)
     // A batch is there as a whole or not at all.
     expect(Number(row?.n)).toBe(Number(row?.batches) * 100)
-  }, 60_000)
+  })
 
   test('belongs to one process, and the refusal says to which', async () => {
     const directory = join(folder, 'held')
@@ -87,7 +87,7 @@ describe('the directory of a warehouse in this process', () => {
     // The killed process left its files behind; the lock itself went with it.
     const warehouse = await openWarehouse({ directory })
     await warehouse[Symbol.asyncDispose]()
-  }, 60_000)
+  })
 
   test('is refused a second time in one process while it is open', async () => {
     const directory = join(folder, 'twice')

@@ -19,7 +19,7 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
 
     beforeAll(async () => {
       warehouse = await open()
-    }, 60_000)
+    })
     afterAll(() => warehouse[Symbol.asyncDispose]())
 
     /** A new table with the columns; returns its name. */
@@ -144,7 +144,7 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
         }),
         { numRuns: 25 },
       )
-    }, 60_000)
+    })
 
     test('fills a column that the insert does not name with its default', async () => {
       const table = await createTable("a UInt32, b String DEFAULT concat('n', toString(a)), c Int64")
@@ -190,7 +190,7 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
           f: 'AA',
         },
       ])
-    }, 60_000)
+    })
 
     test('shows the newest of several versions of a row that come in one insert with FINAL', async () => {
       const table = await createTable(
@@ -277,7 +277,7 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
         await warehouse.insert(table, { a: Uint32Array.of(n) })
         expect(await warehouse.query(`SELECT count() AS n FROM ${table}`)).toEqual([{ n: String(n) }])
       }
-    }, 30_000)
+    })
 
     test('gives each of many calls at once its own answer', async () => {
       const table = await createTable('a UInt32, b String')
@@ -292,7 +292,7 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
       })
       await Promise.all(calls)
       expect(await warehouse.query(`SELECT count() AS n FROM ${table}`)).toEqual([{ n: '60' }])
-    }, 60_000)
+    })
 
     test('tells the code and the first sentence of what ClickHouse refuses', async () => {
       const missing = await failure(warehouse.query('SELECT * FROM no_such_table'))
@@ -326,7 +326,7 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
       expect(await failure(warehouse.query(endless, {}, { timeMsMax: 200 }))).toMatchObject({ code: 'query_limit' })
       // The limits of one query are not those of the next.
       expect(await read({})).toEqual([{ s: '499500' }])
-    }, 60_000)
+    })
 
     test('stops waiting for a query with the reason of its signal', async () => {
       const gone = new AbortController()
@@ -350,7 +350,7 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
       expect(await abandoned).toBe('gone')
       while ((await running()).length > 0);
       expect(await warehouse.query('SELECT 3 AS three')).toEqual([{ three: 3 }])
-    }, 60_000)
+    })
 
     test('names the table or the column of an insert that does not fit', async () => {
       const table = await createTable('a UInt8, d FixedString(2), e UInt256')

@@ -54,7 +54,7 @@ beforeAll(async () => {
   await track(eventLog, new Map([[ADDED, LATER]]))
   later = await fill(ADDED)
   await rebuildFrom(eventLog, stores().warehouse)
-}, 120_000)
+})
 /** The execution blocks of the history, all of them empty. */
 async function executionOf(beacon: BeaconSource): Promise<ExecutionSource> {
   const { clock, depositChainId } = await beacon.chain()

@@ -463,7 +463,7 @@ describe('anvil', () => {
     const [pid] = (await once(child.stdout, 'data')) as [Buffer]
     expect(existsSync(`/proc/${pid}`)).toBe(true)
     child.kill('SIGKILL')
-    await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 5_000 }).toBe(false)
+    await expect.poll(() => existsSync(`/proc/${pid}`)).toBe(false)
   })
 
   it('refuses a chain id of a real network', async () => {

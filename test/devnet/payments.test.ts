@@ -89,7 +89,7 @@ beforeAll(async () => {
     const [balance] = await source.balanceChanges([recipientOf(slot)], block.header)
     blocks.push({ slot, block, balance })
   }
-}, 120_000)
+})
 afterAll(() => engine[Symbol.asyncDispose]())
 
 it('has the class and the figure that the scenario plans, and the relay’s lie beside it', {

@@ -254,7 +254,7 @@ describe('a second chain that follows the clock', () => {
 
   it('begins with its last hour', async () => {
     await using chain = await openSecondChain({ ...SETUP, clock: 'follow', blockTimeSec: 60, now: () => START_SEC })
-    await expect.poll(() => chain.headNumber, { timeout: 10_000 }).toBe(60)
+    await expect.poll(() => chain.headNumber).toBe(60)
     expect((await blockAt(chain.url, 0)).timestamp).toBe(toHex(1_900_000_000 - 3_600))
   })
 
@@ -263,7 +263,7 @@ describe('a second chain that follows the clock', () => {
     const now = () => START_SEC + (performance.now() - startedMs) / 1000
     const genesisTimeSec = 1_900_000_001 - 6 * 3 // half a second before block 6
     await using chain = await openSecondChain({ ...SETUP, clock: 'follow', genesisTimeSec, now })
-    await expect.poll(() => chain.headNumber, { timeout: 10_000 }).toBe(6)
+    await expect.poll(() => chain.headNumber).toBe(6)
     expect(now()).toBeGreaterThanOrEqual(1_900_000_001)
   })
 })
@@ -281,7 +281,7 @@ describe('a second chain that was stopped for a day', () => {
       })()
       const restartSec = stopSec + 86_400
       await using again = await openSecondChain({ ...options, now: () => restartSec })
-      await expect.poll(() => again.headNumber, { timeout: 10_000 }).toBe(102)
+      await expect.poll(() => again.headNumber).toBe(102)
       expect(await hashes(again.url, 0, 20)).toEqual(before)
       expect((await blockAt(again.url, 'latest')).timestamp).toBe(toHex(restartSec))
     } finally {
@@ -291,7 +291,7 @@ describe('a second chain that was stopped for a day', () => {
 })
 
 describe('a second chain that is opened again', () => {
-  it('goes on from its newest checkpoint, and is the chain that it was', { timeout: 30_000 }, async () => {
+  it('goes on from its newest checkpoint, and is the chain that it was', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'devnet-'))
     const head = 150
     try {

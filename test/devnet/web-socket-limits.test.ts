@@ -16,8 +16,6 @@ import {
 import type { Hex } from '../../schemas/eth/hex.ts'
 import { openJsonRpcSocket, toSocketUrl } from './json-rpc-socket.ts'
 
-/** What was told is on its way. */
-const SOON = { timeout: 10_000 }
 const NO_LOGS: Hex = `0x${'00'.repeat(256)}`
 
 function blockOf(number: number, changes: Partial<NewBlock> = {}): NewBlock {
@@ -74,7 +72,7 @@ it('keeps nothing of a socket that was closed or broke off', async () => {
   }
   expect(front.feed.size).toBe(60)
   for (const [index, { socket }] of clients.entries()) index % 2 === 0 ? socket.close() : socket.terminate()
-  await expect.poll(() => front.feed.size, SOON).toBe(0)
+  await expect.poll(() => front.feed.size).toBe(0)
 })
 
 it('ends a subscription for who has it, once, and for nobody else', async () => {
@@ -98,13 +96,13 @@ it('tells nothing of a subscription before its id is told, and then all that has
     { id: 2, method: 'eth_blockNumber' },
     { id: 3, method: 'eth_gasPrice' },
   ])
-  await expect.poll(() => front.feed.size, SOON).toBe(1)
+  await expect.poll(() => front.feed.size).toBe(1)
   for (const number of [1, 2]) front.store.append(blockOf(number))
   await front.store.head.texts()
   settled.resolve()
   const [subscribed, head] = (await answered) as unknown as { readonly result: string }[]
   expect(head?.result).toBe('0x0')
-  await expect.poll(() => client.messages.length, SOON).toBe(3)
+  await expect.poll(() => client.messages.length).toBe(3)
   expect(client.messages.slice(1)).toEqual(
     [1, 2].map((number) => ({
       jsonrpc: '2.0',
@@ -127,8 +125,8 @@ it('tells everything in its order, however long a block takes to be known, and t
   expect(await early.call('eth_blockNumber')).toBe('0x3')
   expect(all.results).toEqual([])
   receipts.resolve([])
-  await expect.poll(() => all.results.map(({ number }) => number), SOON).toEqual(['0x1', '0x2', '0x3'])
-  await expect.poll(() => newest.results.map(({ number }) => number), SOON).toEqual(['0x3'])
+  await expect.poll(() => all.results.map(({ number }) => number)).toEqual(['0x1', '0x2', '0x3'])
+  await expect.poll(() => newest.results.map(({ number }) => number)).toEqual(['0x3'])
 })
 
 it('cuts off a client that does not read, and goes on telling the others', async () => {
@@ -144,7 +142,7 @@ it('cuts off a client that does not read, and goes on telling the others', async
   while (front.feed.size === 2 && number < blocksMax) {
     const block = blockOf(++number)
     front.store.append({ ...block, header: { ...block.header, extraData } })
-    await expect.poll(() => heads.results.length, { ...SOON, interval: 1 }).toBe(number)
+    await expect.poll(() => heads.results.length, { interval: 1 }).toBe(number)
   }
   expect(number * extraData.length).toBeGreaterThan(UNSENT_NOTIFICATIONS_BYTES_MAX)
   expect([front.feed.size, number < blocksMax]).toEqual([1, true])
@@ -161,12 +159,12 @@ it('reads some requests of a socket at once, and the others when answers are out
   // Larger than what is read of a socket in one go.
   const request = JSON.stringify({ id: 1, method: 'eth_gasPrice' }).padEnd(200_000)
   for (let sent = 0; sent < 100; sent++) client.socket.send(request)
-  await expect.poll(() => asked, SOON).toBe(REQUESTS_AT_ONCE_MAX)
+  await expect.poll(() => asked).toBe(REQUESTS_AT_ONCE_MAX)
   using other = await openJsonRpcSocket(front.url)
   expect(await other.call('eth_chainId')).toBe('0x7')
   expect(asked).toBe(REQUESTS_AT_ONCE_MAX)
   settled.resolve()
-  await expect.poll(() => client.messages.length, SOON).toBe(100)
+  await expect.poll(() => client.messages.length).toBe(100)
 })
 
 it('cuts off a client that lets answers wait', async () => {
@@ -179,7 +177,7 @@ it('cuts off a client that lets answers wait', async () => {
   const request = { id: 1, method: 'eth_getBlockByNumber', params: ['latest', false] }
   const count = Math.ceil((1.2 * UNSENT_ANSWERS_BYTES_MAX) / 1_000_000)
   for (const _ of [1, 2]) client.socket.send(JSON.stringify(Array(count).fill(request)))
-  await expect.poll(() => front.feed.size, SOON).toBe(0)
+  await expect.poll(() => front.feed.size).toBe(0)
 })
 
 it('closes its sockets when what came next cannot be known', async () => {
@@ -189,7 +187,7 @@ it('closes its sockets when what came next cannot be known', async () => {
   const closed = closeCodeOf(client.socket)
   front.store.append(blockOf(1, { receipts: Promise.reject(new Error('anvil is gone')) }))
   expect(await closed).toBe(1011)
-  await expect.poll(() => front.feed.size, SOON).toBe(0)
+  await expect.poll(() => front.feed.size).toBe(0)
 })
 
 it('says that it goes away when it stops', async () => {

@@ -12,8 +12,6 @@ import { openJsonRpcSocket, toSocketUrl } from './json-rpc-socket.ts'
 
 const GENESIS_TIME_SEC = 1_800_000_000
 const LONG_TIMEOUT_MS = 60_000
-/** What was told is on its way. */
-const SOON = { timeout: 10_000 }
 const TRANSFER = parseAbiItem('event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)')
 
 type Log = Readonly<Record<string, unknown>>
@@ -93,7 +91,7 @@ test('tells heads and logs of the Ethereum as its JSON-RPC has them, and as it h
   const expected = await expectedOf(url, [before, after])
   expect(expected.logs.filter(({ removed }) => removed === true).length).toBeGreaterThan(20)
   await expect
-    .poll(() => [heads.results.length, logs.results.length], SOON)
+    .poll(() => [heads.results.length, logs.results.length])
     .toEqual([expected.heads.length, expected.logs.length])
   expect(hashesOf(heads.results)).toEqual(expected.heads)
   expect(logs.results).toEqual(expected.logs)
@@ -136,10 +134,8 @@ describe('the second chain', () => {
     expect([expected.heads.length, expected.logs.some(({ removed }) => removed === true)]).toEqual([75 + 3 + 60, true])
     const told = subscribers.map(({ heads, logs }) => ({ heads: heads.results, logs: logs.results }))
     await expect
-      .poll(
-        () =>
-          told.every(({ heads, logs }) => heads.length + logs.length === expected.heads.length + expected.logs.length),
-        SOON,
+      .poll(() =>
+        told.every(({ heads, logs }) => heads.length + logs.length === expected.heads.length + expected.logs.length),
       )
       .toBe(true)
     for (const { heads, logs } of told) expect({ heads: hashesOf(heads), logs }).toEqual(expected)
@@ -155,7 +151,7 @@ describe('the second chain', () => {
     for (let number = 6; number <= FIRST_REORG_BLOCK + 2; number++) {
       await chain.advanceTo(number)
       const { hash } = await latest(chain.url)
-      await expect.poll(() => heads.results.at(-1)?.hash, SOON).toBe(hash)
+      await expect.poll(() => heads.results.at(-1)?.hash).toBe(hash)
     }
     expect(heads.results[0]?.number).toBe('0x6')
     await client.call('eth_unsubscribe', [heads.id])
@@ -192,7 +188,7 @@ describe('the second chain', () => {
     const after = await chainOf(chain.url)
     const filter = { address: COLLECTIBLE_721_ADDRESS, topics: [toEventSelector(TRANSFER)] }
     const expected = await expectedOf(chain.url, [before, after], filter)
-    await expect.poll(() => [blocks.length, moved.length], SOON).toEqual([expected.heads.length, expected.logs.length])
+    await expect.poll(() => [blocks.length, moved.length]).toEqual([expected.heads.length, expected.logs.length])
     const toMoved = ({ blockHash, topics, removed }: Log) => ({
       hash: blockHash,
       tokenId: BigInt((topics as Hex[])[3] ?? 0),
@@ -223,10 +219,10 @@ describe('the second chain', () => {
     expect(await client.call('eth_sendRawTransaction', [raw])).toBe(hash)
     await chain.advanceTo(4)
     expect(await client.call('eth_getTransactionReceipt', [hash])).toMatchObject({ blockNumber: '0x4' })
-    await expect.poll(() => pending.results, SOON).toEqual([hash])
+    await expect.poll(() => pending.results).toEqual([hash])
     chain.orphan(1)
     await chain.advanceTo(6)
-    await expect.poll(() => pending.results, SOON).toEqual([hash, hash])
+    await expect.poll(() => pending.results).toEqual([hash, hash])
   })
 })
 
@@ -273,7 +269,7 @@ describe('calls over WebSocket', () => {
     const answered = client.ask('{"id":1,"method":"eth_chainId"}')
     client.socket.send(Buffer.from('{"id":2,"method":"net_version"}'))
     expect(await answered).toMatchObject({ id: 1 })
-    await expect.poll(() => client.messages[1], SOON).toMatchObject({ id: 2, result: String(chain.chainId) })
+    await expect.poll(() => client.messages[1]).toMatchObject({ id: 2, result: String(chain.chainId) })
   })
 
   it.each([

@@ -19,7 +19,6 @@ const ADDED = 'added_to'
 /** Genesis validators and the one that joins; the rest of those that are tracked. */
 const LATER = TRACKED.filter((_, place) => place % 2 === 1)
 const FIRST = TRACKED.filter((key) => !LATER.includes(key))
-const PROCESS_TIMEOUT_MS = 300_000
 const TIMEOUT = { timeout: 600_000 }
 /** What both chains must say alike, but for versions. */
 const COMPARED = [
@@ -80,7 +79,7 @@ export function addedValidatorsSuite({ mode, modeOf }: AddedValidatorsOptions): 
     async function processAll(): Promise<void> {
       await using program = await startProgram(['process'], env, { announces: false })
       const isDone = async () => (await isProcessed(env)) || undefined
-      await eventually('all events in tables', isDone, PROCESS_TIMEOUT_MS).catch((error: unknown) => {
+      await eventually('all events in tables', isDone).catch((error: unknown) => {
         throw new Error(program.output(), { cause: error })
       })
       expect(await program.stop(), program.output()).toBe(0)

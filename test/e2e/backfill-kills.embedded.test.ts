@@ -36,7 +36,6 @@ const BEHIND_QUESTION_MS_MAX = 60
 const chainOf = (run: number): string => `run_${String(run).padStart(2, '0')}`
 const UNDISTURBED = chainOf(0)
 const CHAINS = Array.from({ length: KILLS + 1 }, (_, run) => chainOf(run))
-const PROCESS_TIMEOUT_MS = 300_000
 const TIMEOUT = { timeout: 600_000 * PATIENCE }
 
 /** Beacon nodes are asked ahead, execution nodes for the blocks of an epoch when it is about to be appended. */
@@ -136,7 +135,7 @@ describe('a backfill that is killed again and again', () => {
   async function processAll(): Promise<void> {
     await using program = await startProgram(['process'], env, { announces: false })
     const isDone = async () => (await isProcessed(env)) || undefined
-    await eventually('all events in tables', isDone, PROCESS_TIMEOUT_MS).catch((error: unknown) => {
+    await eventually('all events in tables', isDone).catch((error: unknown) => {
       throw new Error(program.output(), { cause: error })
     })
     expect(await program.stop(), program.output()).toBe(0)

@@ -25,13 +25,13 @@ import {
   eventually,
   type Running,
   runCommand,
+  STEP_TIMEOUT_MS,
   startDevnetChild,
   startProgram,
 } from './processes.ts'
 import { activationEpochOf, recipientsOf, voteRewardsOf } from './run-keys.ts'
 import { eventsOf, openLog } from './stores.ts'
 
-const STEP_TIMEOUT_MS = 60_000
 const GWEI = 10n ** 9n
 const FIRST_SLOT = 40
 /** What is broadcast before it is final at it. */
@@ -109,21 +109,17 @@ export function broadcastSuite({ mode, modeOf, twoProcesses }: BroadcastOptions)
       programs = [await startProgram(['all'], env)]
       if (twoProcesses) programs.push(await startProgram(['api'], env))
       const isKnown = async () => ((await ask('details', {})).status === 200 ? true : undefined)
-      await eventually('the account', async () => isKnown().catch(() => undefined), STEP_TIMEOUT_MS)
+      await eventually('the account', async () => isKnown().catch(() => undefined))
     }
     const stop = async (): Promise<void> => {
       for (const program of programs) await program.kill()
     }
     /** The role may be about to get its lease. */
     const untilServed = <Data>(act: () => Promise<Envelope<Data>>) =>
-      eventually(
-        'the role',
-        async () => {
-          const answer = await act()
-          return answer.status >= 500 ? undefined : answer
-        },
-        STEP_TIMEOUT_MS,
-      )
+      eventually('the role', async () => {
+        const answer = await act()
+        return answer.status >= 500 ? undefined : answer
+      })
 
     beforeAll(async () => {
       devnet = await startDevnetChild()
@@ -242,7 +238,7 @@ export function broadcastSuite({ mode, modeOf, twoProcesses }: BroadcastOptions)
       node.passOn()
       await start()
       const isThere = async () => (await rpc('eth_getTransactionByHash', [keccak256(raw)])) ?? undefined
-      await eventually('the transaction', isThere, STEP_TIMEOUT_MS)
+      await eventually('the transaction', isThere)
       await devnet.advanceTo(FIRST_SLOT + 16)
       expect(await rpc('eth_getTransactionReceipt', [keccak256(raw)])).toMatchObject({ status: '0x1' })
       const again = await untilServed(() => broadcast(raw))
@@ -274,7 +270,7 @@ export function broadcastSuite({ mode, modeOf, twoProcesses }: BroadcastOptions)
         return true
       }
       for (const program of programs) {
-        await eventually('the key', () => call(program), STEP_TIMEOUT_MS)
+        await eventually('the key', () => call(program))
         for (let i = 0; i < 3; i++) expect(await call(program)).toBe(true)
       }
       await using counters = await openCounters(config)
@@ -299,7 +295,7 @@ export function broadcastSuite({ mode, modeOf, twoProcesses }: BroadcastOptions)
         const { sent, ended } = await told()
         return ended.length >= sent.length ? { sent, ended } : undefined
       }
-      const { sent, ended } = await eventually('their ends', all, STEP_TIMEOUT_MS)
+      const { sent, ended } = await eventually('their ends', all)
       for (const { txHash } of sent) {
         const receipt = (await rpc('eth_getTransactionReceipt', [txHash])) as { blockNumber: Hex } | null
         const last = ended.findLast((one) => one.txHash === txHash)
@@ -326,7 +322,7 @@ export function broadcastSuite({ mode, modeOf, twoProcesses }: BroadcastOptions)
           ? data
           : undefined
       }
-      await eventually('the registry', registered, STEP_TIMEOUT_MS)
+      await eventually('the registry', registered)
     })
 
     it('perform the duties of their validators, whose keys one client has, without anything else', async () => {

@@ -13,6 +13,7 @@ import {
   eventually,
   type Running,
   runCommand,
+  STEP_TIMEOUT_MS,
   startDevnetChild,
   startProgram,
 } from './processes.ts'
@@ -25,7 +26,6 @@ const SECOND = 'scroll_mainnet'
 /** The second chain's node under another name: to the program it is another chain. */
 const THIRD = 'blast_mainnet'
 
-const STEP_TIMEOUT_MS = 60_000
 const USAGE = 2
 
 interface Ready {
@@ -101,7 +101,7 @@ export function chainsSuite(mode: string, modeOf: (name: string) => Environment)
 
     it('follows a chain that is added to the file, and does not touch the others', async () => {
       await using log = await openLog(env)
-      await eventually('a quiet log', () => quiet(log), STEP_TIMEOUT_MS)
+      await eventually('a quiet log', () => quiet(log))
       before = await eventsByChain(log)
       writeChains(file, { ...lasting, [THIRD]: third })
       await until('the added chain’s head', ({ chains }) => chains[THIRD]?.head_block === FIRST_BLOCK)

@@ -16,6 +16,7 @@ import {
   freePort,
   type Running,
   runCommand,
+  STEP_TIMEOUT_MS,
   startDevnetChild,
   startProgram,
 } from './processes.ts'
@@ -29,7 +30,6 @@ const DEATHS = [
 ] as const
 const CHAINS = ['eth_mainnet', 'scroll_mainnet'] as const
 const NAMES = ['Paper Lanterns', "Ship's Provisions", 'Sea Charts', 'Echoes', 'Inscriptions', 'Almanac', 'Halves']
-const STEP_TIMEOUT_MS = 60_000
 
 const accounts = Array.from({ length: ACCOUNTS }, (_, addressIndex) =>
   mnemonicToAccount(SCENARIO_MNEMONIC, { addressIndex }).address.toLowerCase(),
@@ -113,16 +113,12 @@ describe('collections of the devnet', () => {
     }
     program = await startProgram(['all'], env)
     const isRead = ({ metadata_state: { status } }: NftAsset | NftContract) => status === 'fetched'
-    answers = await eventually(
-      'everything that there is to read',
-      async () => {
-        const all = await askAll().catch(() => undefined)
-        return all !== undefined && all.tokens.length > 40 && [...all.contracts, ...all.tokens].every(isRead)
-          ? all
-          : undefined
-      },
-      STEP_TIMEOUT_MS,
-    )
+    answers = await eventually('everything that there is to read', async () => {
+      const all = await askAll().catch(() => undefined)
+      return all !== undefined && all.tokens.length > 40 && [...all.contracts, ...all.tokens].every(isRead)
+        ? all
+        : undefined
+    })
     expect(answers.contracts.map(({ name }) => name)).toEqual(CHAINS.flatMap(() => NAMES))
     for (const { deployer } of answers.contracts) expect(deployer).toBe(accounts[PUBLISHER])
     for (const { token_uri: uri, token_id: id, metadata_json: json, metadata } of answers.tokens) {
@@ -139,7 +135,7 @@ describe('collections of the devnet', () => {
     devnet = undefined
     // What came with the stop is in the log alone.
     const processing = await startProgram(['process'], env, { announces: false })
-    await eventually('an end of the work', async () => (await isProcessed(env)) || undefined, STEP_TIMEOUT_MS)
+    await eventually('an end of the work', async () => (await isProcessed(env)) || undefined)
     expect(await processing.stop(), processing.output()).toBe(0)
     const tables: Tables = await dump(env)
     expect(tables.nft_token_told.length).toBeGreaterThan(40)

@@ -28,7 +28,6 @@ import {
 import { recipientsOf } from './run-keys.ts'
 import { eventsOf, openLog } from './stores.ts'
 
-const STEP_TIMEOUT_MS = 60_000
 const COUNT = 3
 const AT_ONCE = 100
 const UNFUNDED_MAX = 203 // there is no room for two such requests beside the first one's
@@ -86,14 +85,10 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       ask<Created>('create', body, key === undefined ? {} : { 'idempotency-key': key })
     /** What is answered once the tables and the vault are there again. */
     const untilReady = <Answer extends { readonly status: number }>(question: () => Promise<Answer>) =>
-      eventually(
-        'an answer after the start',
-        async () => {
-          const answer = await question()
-          return answer.status === 503 ? undefined : answer
-        },
-        STEP_TIMEOUT_MS,
-      )
+      eventually('an answer after the start', async () => {
+        const answer = await question()
+        return answer.status === 503 ? undefined : answer
+      })
     const details = async (pubkeys: readonly string[] = []) =>
       (await ask<readonly ValidatorDetail[]>('details', { pubkeys, limit: 1_000 })).data ?? []
     const allOf = (pubkeys: readonly string[], status: string) => async () =>
@@ -124,7 +119,7 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       program = await startProgram(['all'], env)
       await devnet.advanceTo(FIRST_SLOT)
       const isKnown = async () => ((await ask('details', {})).status === 200 ? true : undefined)
-      await eventually('the account', isKnown, STEP_TIMEOUT_MS)
+      await eventually('the account', isKnown)
     })
 
     afterAll(async () => {
@@ -174,16 +169,14 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
         const found = await details(pubkeys)
         return found.length === COUNT ? found : undefined
       }
-      const before = await eventually('their rows', provisioned, STEP_TIMEOUT_MS)
+      const before = await eventually('their rows', provisioned)
       for (const detail of before) {
         expect(detail).toMatchObject({ status: 'provisioned', deposit_from_address: WALLET.address, slashed: false })
         expect(detail.activation_epoch).toBe(String(2n ** 64n - 1n))
       }
       await program.kill()
       program = await startProgram(['all'], env)
-      expect(await eventually('the same', async () => provisioned().catch(() => undefined), STEP_TIMEOUT_MS)).toEqual(
-        before,
-      )
+      expect(await eventually('the same', async () => provisioned().catch(() => undefined))).toEqual(before)
       const body = { validator_count: COUNT, withdrawal_address: WALLET.address }
       expect((await create(body, 'first')).data).toEqual(created)
       others = (await create(body)).data as Created
@@ -224,7 +217,7 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
         const shown = [first, second, newest].map((pubkey) => found.get(pubkey ?? ''))
         return shown.join() === 'Kassel №0,,Kassel №2' ? shown : undefined
       }
-      await eventually('the labels', labelled, STEP_TIMEOUT_MS)
+      await eventually('the labels', labelled)
     })
 
     it('are told once, however often their request is repeated', async () => {
@@ -242,21 +235,17 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       const hash = await rpc('eth_sendRawTransaction', [await sign(created)])
       await devnet.advanceTo(FIRST_SLOT + 2)
       expect(await rpc('eth_getTransactionReceipt', [hash])).toMatchObject({ status: '0x1' })
-      await eventually('their deposits', allOf(pubkeys, 'deposited_not_finalized'), STEP_TIMEOUT_MS)
+      await eventually('their deposits', allOf(pubkeys, 'deposited_not_finalized'))
       await devnet.advanceTo(FINAL_SLOT)
-      await eventually('final deposits', allOf(pubkeys, 'deposited'), STEP_TIMEOUT_MS)
-      const recipients = await eventually(
-        'somebody who runs them',
-        () => recipientsOf(devnet, pubkeys),
-        STEP_TIMEOUT_MS,
-      )
+      await eventually('final deposits', allOf(pubkeys, 'deposited'))
+      const recipients = await eventually('somebody who runs them', () => recipientsOf(devnet, pubkeys))
       expect(recipients).toEqual(pubkeys.map(() => WALLET.address.toLowerCase()))
       await devnet.advanceTo(REGISTERED_SLOT)
       const registered = async () => {
         const found = await details(pubkeys)
         return found.every(({ status }) => status !== 'deposited') ? found : undefined
       }
-      for (const detail of await eventually('the registry', registered, STEP_TIMEOUT_MS)) {
+      for (const detail of await eventually('the registry', registered)) {
         expect(detail.status).toMatch(/^(pending|active)_/)
         expect(detail).toMatchObject({
           withdrawal_address: WALLET.address,
@@ -312,19 +301,19 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
         return deposited?.slot === slot ? true : undefined
       }
       await devnet.advanceTo(REORG_SLOT)
-      await eventually('a deposit in the block', depositedIn(REORG_SLOT), STEP_TIMEOUT_MS)
+      await eventually('a deposit in the block', depositedIn(REORG_SLOT))
       const orphan = await blockOf()
       await devnet.advanceTo(REORG_SLOT + 1)
-      await eventually('a deposit in the block that replaces it', depositedIn(REORG_SLOT + 1), STEP_TIMEOUT_MS)
+      await eventually('a deposit in the block that replaces it', depositedIn(REORG_SLOT + 1))
       expect(await allOf([pubkey], 'deposited_not_finalized')()).toBe(true)
       expect(await broadcast()).toMatchObject(sent)
       expect(await endsOf(env, keccak256(raw))).toEqual([])
       const { blockNumber, blockHash } = await blockOf()
       expect(blockHash).not.toBe(orphan.blockHash)
       await devnet.advanceTo(REORG_FINAL_SLOT)
-      await eventually('a final deposit', allOf([pubkey], 'deposited'), STEP_TIMEOUT_MS)
+      await eventually('a final deposit', allOf([pubkey], 'deposited'))
       const ends = async () => ((await endsOf(env, keccak256(raw))).length > 0 ? true : undefined)
-      await eventually('its end', ends, STEP_TIMEOUT_MS)
+      await eventually('its end', ends)
       const mined = { status: 'mined', blockNumber: Number(blockNumber) }
       expect(await endsOf(env, keccak256(raw))).toMatchObject([mined])
       const steps = (await historyOf(pubkey)).filter(({ step }) => step === 'broadcast' || step === 'deposited')
@@ -358,7 +347,7 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       writeChains(file, { mainnet: { ...ethereumChain(devnet), staking: { contract: WALLET.address } } })
       const body = { validator_count: 1, withdrawal_address: WALLET.address }
       const isRefused = async () => ((await create(body)).status === 503 ? true : undefined)
-      await eventually('the new configuration', isRefused, STEP_TIMEOUT_MS)
+      await eventually('the new configuration', isRefused)
       expect(program.output()).toContain('there is no contract at the address of the staking contract')
     })
   })

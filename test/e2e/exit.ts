@@ -29,7 +29,6 @@ import {
 } from './processes.ts'
 import { eventsOf, openLog } from './stores.ts'
 
-const STEP_TIMEOUT_MS = 90_000
 const COUNT = 2
 const FIRST_SLOT = 40
 /** The deposits are in the registry, and no validator of them is active. */
@@ -73,15 +72,11 @@ export function exitSuite({ mode, modeOf }: ExitOptions): void {
       (await ask<readonly ValidatorDetail[]>('details', { pubkeys: [pubkey] })).data?.[0]
     const exit = (pubkeys: readonly string[]) => ask('exit', { pubkeys })
     const flagsAre = (pubkey: string, flags: Partial<ValidatorDetail>) =>
-      eventually(
-        `${JSON.stringify(flags)} of ${pubkey}`,
-        async () => {
-          const detail = await detailOf(pubkey).catch(() => undefined)
-          const isSo = Object.entries(flags).every(([name, value]) => detail?.[name as keyof ValidatorDetail] === value)
-          return isSo ? detail : undefined
-        },
-        STEP_TIMEOUT_MS,
-      )
+      eventually(`${JSON.stringify(flags)} of ${pubkey}`, async () => {
+        const detail = await detailOf(pubkey).catch(() => undefined)
+        const isSo = Object.entries(flags).every(([name, value]) => detail?.[name as keyof ValidatorDetail] === value)
+        return isSo ? detail : undefined
+      })
     const events = async () => {
       await using eventLog = await openLog(env)
       return (await eventsOf(eventLog, 'accounts')).map(({ event }) => event)
@@ -127,7 +122,7 @@ export function exitSuite({ mode, modeOf }: ExitOptions): void {
       program = await startProgram(['all'], env)
       await devnet.advanceTo(FIRST_SLOT)
       const isKnown = async () => ((await ask('details', {})).status === 200 ? true : undefined)
-      await eventually('the account', isKnown, STEP_TIMEOUT_MS)
+      await eventually('the account', isKnown)
       const answer = await ask<Created>('create', { validator_count: COUNT, withdrawal_address: WALLET.address })
       const created = answer.data as Created
       ;[leaving, staying] = created.validators.map(({ pubkey }) => pubkey) as [string, string]
@@ -136,10 +131,8 @@ export function exitSuite({ mode, modeOf }: ExitOptions): void {
       const signed = await WALLET.signTransaction(transaction as Parameters<typeof WALLET.signTransaction>[0])
       await askJsonRpc(devnet.executionUrl, 'eth_sendRawTransaction', [signed])
       await devnet.advanceTo(REGISTERED_SLOT)
-      await eventually(
-        'the registry',
-        async () => ((await detailOf(leaving))?.status.startsWith('pending_') === true ? true : undefined),
-        STEP_TIMEOUT_MS,
+      await eventually('the registry', async () =>
+        (await detailOf(leaving))?.status.startsWith('pending_') === true ? true : undefined,
       )
     })
 
@@ -202,13 +195,13 @@ export function exitSuite({ mode, modeOf }: ExitOptions): void {
         await devnet.advanceTo(head.slot + SLOTS_PER_EPOCH)
         return handed.length > forgotten ? true : undefined
       }
-      await eventually('another try', isHanded, STEP_TIMEOUT_MS)
+      await eventually('another try', isHanded)
       await devnet.advanceTo((await headOf(devnet)).slot + 5 * SLOTS_PER_EPOCH)
       const ended = async () => {
         const end = (await events()).find(({ type }) => type === exitEnded.name)
         return end && decodeEvent(exitEnded, end)
       }
-      const { pubkey, end } = await eventually('the end of the exit', ended, STEP_TIMEOUT_MS)
+      const { pubkey, end } = await eventually('the end of the exit', ended)
       expect(pubkey).toBe(leaving)
       const { exit_epoch: exitEpoch } =
         (await flagsAre(leaving, { is_post_exit: true, status: 'active_exiting' })) ?? {}

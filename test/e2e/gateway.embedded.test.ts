@@ -7,9 +7,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { callOver } from '../call-over.ts'
 import { openStub, type Stub } from '../contract/given-gateway.ts'
-import { type Environment, eventually, FREE_DEVNET_PORTS, type Running, runCommand, startProgram } from './processes.ts'
+import {
+  type Environment,
+  eventually,
+  FREE_DEVNET_PORTS,
+  type Running,
+  runCommand,
+  STEP_TIMEOUT_MS,
+  startProgram,
+} from './processes.ts'
 
-const STEP_TIMEOUT_MS = 120_000
 /** The devnet's, of its Ethereum and of the chain beside it. */
 const CHAIN_IDS = { ethereum: '0x6b1239', scroll: '0x72f710' } as const
 const TOKEN = 'demo'
@@ -46,14 +53,10 @@ describe('the gateway of a program with its devnet', () => {
     return { status: response.status, result }
   }
   const answered = (place: string, method: string) =>
-    eventually(
-      place,
-      async () => {
-        const { status, result } = await call(place, method)
-        return status === 200 ? result : undefined
-      },
-      STEP_TIMEOUT_MS,
-    )
+    eventually(place, async () => {
+      const { status, result } = await call(place, method)
+      return status === 200 ? result : undefined
+    })
 
   it('calls both execution chains by JSON-RPC, with the key that is there', async () => {
     for (const [protocol, chainId] of Object.entries(CHAIN_IDS))
@@ -73,7 +76,7 @@ describe('the gateway of a program with its devnet', () => {
       })
       await once(socket, 'open')
       socket.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}')
-      await eventually('three heads', async () => (heads.length >= 3 ? true : undefined), STEP_TIMEOUT_MS)
+      await eventually('three heads', async () => (heads.length >= 3 ? true : undefined))
       socket.terminate()
       for (const [i, { parentHash }] of heads.slice(1).entries()) expect(parentHash).toBe(heads[i]?.hash)
     },
@@ -87,7 +90,7 @@ describe('the gateway of a program with its devnet', () => {
       const body = await response.json()
       return response.status === 200 ? body : undefined
     }
-    expect(await eventually('the beacon node', syncing, STEP_TIMEOUT_MS)).toMatchObject({
+    expect(await eventually('the beacon node', syncing)).toMatchObject({
       data: { head_slot: expect.stringMatching(/^\d+$/) },
     })
     const leaving = new AbortController()
@@ -113,7 +116,7 @@ describe('the gateway of a program with its devnet', () => {
     expect(stdout).not.toContain(`:${bsc.port}`)
     configure({})
     const isGone = async () => ((await call('bsc/mainnet', 'eth_gasPrice')).status === 503 ? true : undefined)
-    await eventually('its end', isGone, STEP_TIMEOUT_MS)
+    await eventually('its end', isGone)
     expect(await call('ethereum/mainnet', 'eth_chainId')).toEqual({ status: 200, result: CHAIN_IDS.ethereum })
   })
   it('ends when it is told to, though clients call on and hold sockets and streams open', async () => {
@@ -135,7 +138,7 @@ describe('the gateway of a program with its devnet', () => {
         answer = await callOver(agent, url, body)
       agent.destroy()
     })
-    await eventually('calls', async () => (calls > 100 ? true : undefined), STEP_TIMEOUT_MS)
+    await eventually('calls', async () => (calls > 100 ? true : undefined))
     expect(await program.stop()).toBe(0)
     await Promise.all(callers)
     // A call may be on its way over a connection that is closed because none was there.

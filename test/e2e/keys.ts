@@ -26,8 +26,6 @@ import { faultsOfDeposits } from './deposit-tools.ts'
 import { type Environment, eventually, type Running, runCommand, startProgram } from './processes.ts'
 import { eventsOf, openLog } from './stores.ts'
 
-const STEP_TIMEOUT_MS = 120_000
-
 type Entry = Readonly<Record<string, string | number>>
 
 export interface KeysOptions {
@@ -61,7 +59,7 @@ export function keysSuite({ mode, modeOf }: KeysOptions): void {
     const startValidators = async () => {
       program = await startProgram(['validators'], env, { announces: false })
       const listens = async () => existsSync(join(data, 'vault', 'control', 'socket')) || undefined
-      await eventually('the vault', listens, STEP_TIMEOUT_MS)
+      await eventually('the vault', listens)
       return program
     }
 
@@ -206,7 +204,7 @@ export function keysSuite({ mode, modeOf }: KeysOptions): void {
         const { vault } = await ready()
         return vault?.state === 'answering' ? vault : undefined
       }
-      const { missing } = await eventually('the vault', answering, STEP_TIMEOUT_MS)
+      const { missing } = await eventually('the vault', answering)
       expect(missing.count).toBe(10)
       expect([...missing.pubkeys].toSorted()).toEqual([...lost].toSorted())
       const status = await runCommand(['status', '--json'], env)
@@ -218,12 +216,12 @@ export function keysSuite({ mode, modeOf }: KeysOptions): void {
         const { vault, checks } = await ready()
         return vault?.state === wanted && checks.vault_answers === (wanted === 'answering') ? vault : undefined
       }
-      await eventually('a vault', state('answering'), STEP_TIMEOUT_MS)
+      await eventually('a vault', state('answering'))
       renameSync(join(data, 'vault.key'), at('vault.key'))
-      const { fault } = await eventually('no key', state('away'), STEP_TIMEOUT_MS)
+      const { fault } = await eventually('no key', state('away'))
       expect(fault).toMatch(/cannot be read \(ENOENT\): put it back/)
       renameSync(at('vault.key'), join(data, 'vault.key'))
-      await eventually('the key', state('answering'), STEP_TIMEOUT_MS)
+      await eventually('the key', state('answering'))
       expect(await program?.stop()).toBe(0)
     })
 
@@ -240,7 +238,7 @@ export function keysSuite({ mode, modeOf }: KeysOptions): void {
         const pubkeys = events.flatMap(({ event }) => decodeEvent(validatorsCreated, event).pubkeys)
         return pubkeys.length >= 14 ? pubkeys : undefined
       }
-      const pubkeys = await eventually('the created ones', told, STEP_TIMEOUT_MS)
+      const pubkeys = await eventually('the created ones', told)
       expect(pubkeys).toHaveLength(14)
       for (const pubkey of created) expect(pubkeys).toContain(pubkey)
       expect(await running.stop()).toBe(0)

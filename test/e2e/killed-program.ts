@@ -14,11 +14,10 @@ import { PATIENCE } from '../long-form.ts'
 import { silentLog } from '../unit/silent-log.ts'
 import { createToken } from './account.ts'
 import { runChain, writeChains } from './configuration.ts'
-import { type Environment, eventually, type Running, startProgram } from './processes.ts'
+import { type Environment, eventually, type Running, STEP_TIMEOUT_MS, startProgram } from './processes.ts'
 import type { StandInChain } from './stand-in-chain.ts'
 import { openLog, openTables } from './stores.ts'
 
-const STEP_TIMEOUT_MS = 300_000
 /** As long as processes are killed: how much of that time nothing runs is the machine's affair. */
 const ASKED_TIMEOUT_MS = 600_000 * PATIENCE
 /** Clients here are in a hurry: what they have not heard of by then they ask again, while the first job may still be on its way. */
@@ -199,7 +198,7 @@ async function fillTables(env: Environment): Promise<void> {
     const isWhole = await areTablesWhole(warehouse)
     return isWhole && (await areAccountsKnown({ eventLog, warehouse, waitMs: 0 })) ? true : undefined
   }
-  await eventually('the account in the tables', isThere, STEP_TIMEOUT_MS)
+  await eventually('the account in the tables', isThere)
   stop.abort()
   await processing
 }

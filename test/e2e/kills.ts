@@ -18,12 +18,11 @@ import { EXIT_FACTS } from '../unit/exit-chain.ts'
 import { dyingAt, type Moment } from './die-at-step.ts'
 import { KilledProgram, type Victim } from './killed-program.ts'
 import { Customer, emptyLedger, type Ledger, liveOn } from './lives.ts'
-import { type Environment, eventually } from './processes.ts'
+import { type Environment, eventually, STEP_TIMEOUT_MS } from './processes.ts'
 import { isYoung, openStandInChain, type StandInChain } from './stand-in-chain.ts'
 import { eventsOf, openLog } from './stores.ts'
 
 const CUSTOMERS = 4
-const STEP_TIMEOUT_MS = 300_000
 const SETTLED_TIMEOUT_MS = 600_000
 const SETTLED_POLL_MS = 1_000
 const SIGNED_AT_ONCE = 100

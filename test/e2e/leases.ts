@@ -15,6 +15,7 @@ import {
   type Environment,
   eventually,
   type Running,
+  STEP_TIMEOUT_MS,
   startDevnetChild,
   startProgram,
 } from './processes.ts'
@@ -24,9 +25,6 @@ const SECOND = 'scroll_mainnet'
 const CHAINS = ['mainnet', SECOND] as const
 /** Who waits for a chain writes it this soon after the death of the one that did. */
 const TAKEOVER_MAX_MS = 15_000
-const STEP_TIMEOUT_MS = 60_000
-/** All of two logs, by two processes that share one engine, while other suites have the machine's other core. */
-const WHOLE_LOG_TIMEOUT_MS = 180_000
 
 /** Heads of both chains, one after the other. The second chain's block after 40 leaves out 38 to 40. */
 const AT_DEATH = { slot: 70, block: 40 }
@@ -63,14 +61,10 @@ export function leasesSuite({ mode, modeOf, succeedsSleepers }: LeasesOptions): 
     const advance = ({ slot, block }: typeof AT_DEATH) =>
       Promise.all([devnet.advanceTo(slot), devnet.advanceSecondTo(block)])
     const ingested = ({ slot, block }: typeof AT_DEATH, where = env) =>
-      eventually(
-        `slot ${slot} and block ${block} in the log`,
-        async () => {
-          const [first, second] = [await cursorOf(where, 'mainnet', 'head'), await cursorOf(where, SECOND, 'head')]
-          return (first === slot + 1 && second === block + 1) || undefined
-        },
-        STEP_TIMEOUT_MS,
-      )
+      eventually(`slot ${slot} and block ${block} in the log`, async () => {
+        const [first, second] = [await cursorOf(where, 'mainnet', 'head'), await cursorOf(where, SECOND, 'head')]
+        return (first === slot + 1 && second === block + 1) || undefined
+      })
     const startIngest = async (): Promise<Running> => {
       const started = await startProgram(['ingest'], env, { announces: false })
       ingesters.push(started)
@@ -80,19 +74,14 @@ export function leasesSuite({ mode, modeOf, succeedsSleepers }: LeasesOptions): 
       eventually(
         `the words "${words}" of both chains`,
         async () => CHAINS.every((chain) => chainsThatSay(who, words).includes(chain)) || undefined,
-        STEP_TIMEOUT_MS,
       )
     /** Time from now until both chains have new events, ms. */
     const takeover = async (): Promise<number> => {
       const start = performance.now()
-      await eventually(
-        'new events of both chains',
-        async () => {
-          const blocks = [...(await newEvents('execution.blocks'))]
-          return CHAINS.every((chain) => blocks.some(({ key }) => chainOfKey(key) === chain)) || undefined
-        },
-        STEP_TIMEOUT_MS,
-      )
+      await eventually('new events of both chains', async () => {
+        const blocks = [...(await newEvents('execution.blocks'))]
+        return CHAINS.every((chain) => blocks.some(({ key }) => chainOfKey(key) === chain)) || undefined
+      })
       return performance.now() - start
     }
     const newEvents = async (topic: Topic): Promise<readonly EncodedEvent[]> => {
@@ -201,22 +190,17 @@ async function untilFinal(log: EventLog, url: string): Promise<void> {
   await eventually(
     'the second chain’s finality',
     async () => (await eventsOf(log, 'execution.blocks')).some(({ event }) => event.id === id) || undefined,
-    STEP_TIMEOUT_MS,
   )
 }
 
 async function untilEpochs(env: Environment, node: OracleNode): Promise<void> {
   const next = (await finalEpochOf(node)) + 1
-  await eventually(
-    'the final epochs',
-    async () => (await cursorOf(env, 'mainnet', 'epochs')) === next || undefined,
-    STEP_TIMEOUT_MS,
-  )
+  await eventually('the final epochs', async () => (await cursorOf(env, 'mainnet', 'epochs')) === next || undefined)
 }
 
 /** Resolves when everything of a log that nobody writes any more is in the tables. */
 async function processed(env: Environment): Promise<void> {
   await using processing = await startProgram(['process'], env, { announces: false })
-  await eventually('an end of the work', async () => (await isProcessed(env)) || undefined, WHOLE_LOG_TIMEOUT_MS)
+  await eventually('an end of the work', async () => (await isProcessed(env)) || undefined)
   await processing.stop()
 }

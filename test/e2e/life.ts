@@ -29,7 +29,6 @@ import {
 } from './processes.ts'
 import { expectWholeDays } from './whole-days.ts'
 
-const STEP_TIMEOUT_MS = 120_000
 /** A leap of hundreds of epochs. */
 const LEAP_TIMEOUT_MS = 480_000
 const ACCOUNT = 'acme'
@@ -149,7 +148,7 @@ export function lifeSuite({ mode, modeOf }: LifeOptions): void {
           () => true,
           () => undefined,
         )
-      await eventually('the account', isKnown, STEP_TIMEOUT_MS)
+      await eventually('the account', isKnown)
     })
 
     afterAll(async () => {
@@ -187,7 +186,7 @@ export function lifeSuite({ mode, modeOf }: LifeOptions): void {
       const [{ activation_epoch: activation }] = (await look()) as [ValidatorDetail]
       await leadTo((Number(activation) + SHARD_COMMITTEE_PERIOD) * clock.slotsPerEpoch)
       const isPosted = async () => (await details()).some((detail) => detail.is_post_exit) || undefined
-      await eventually('its exit at the node', isPosted, STEP_TIMEOUT_MS)
+      await eventually('its exit at the node', isPosted)
       await look()
       const query = new URLSearchParams({ address: WALLET.address, pubkeys: unstaked })
       const quoted = await fetch(`${program.url}/aggregator/api/v1/quote/unstake?${query}`)

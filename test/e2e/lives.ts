@@ -10,10 +10,9 @@ import { exitRequestCall } from '../../schemas/eth/withdrawal-request.ts'
 import type { TakenCall } from '../../schemas/jobs/take-exit-calls.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import type { Answer, KilledProgram } from './killed-program.ts'
-import { eventually } from './processes.ts'
+import { eventually, STEP_TIMEOUT_MS } from './processes.ts'
 import { isYoung, type StandInChain } from './stand-in-chain.ts'
 
-const STEP_TIMEOUT_MS = 300_000
 const PHRASE = 'test test test test test test test test test test test junk'
 const GWEI = 10n ** 9n
 const COUNT_MAX = 3

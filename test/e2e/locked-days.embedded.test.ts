@@ -24,9 +24,6 @@ const TOKEN = 'faults'
 const PAGE = 1_000
 /** Cells of a record. */
 const COMPARED = ['id', 'kind', 'block_number', 'el_reward', 'user_reward', 'service_fee'] as const
-const STEP_TIMEOUT_MS = 240_000
-/** The program looks when it starts, and each minute. */
-const LOOKS_TIMEOUT_MS = 240_000
 
 describe('records of locked days', () => {
   const directory = mkdtempSync(join(tmpdir(), 'epochline-locked-days-'))
@@ -59,7 +56,7 @@ describe('records of locked days', () => {
         const answer = (await (await program.ask(path)).json()) as { completeness: { final_through: string | null } }
         return answer.completeness?.final_through === LOCKED_THROUGH || undefined
       }
-      await withLastWords(program, eventually(`${LOCKED_THROUGH} of ${name}`, isClosed, STEP_TIMEOUT_MS))
+      await withLastWords(program, eventually(`${LOCKED_THROUGH} of ${name}`, isClosed))
     }
     await processed()
     const lock = ['admin', 'settlements', 'lock', '--account', 'acme', '--through', LOCKED_THROUGH]
@@ -75,8 +72,7 @@ describe('records of locked days', () => {
     rmSync(directory, { recursive: true, force: true })
   })
 
-  const processed = () =>
-    eventually('all events in the tables', async () => (await isProcessed(env)) || undefined, STEP_TIMEOUT_MS)
+  const processed = () => eventually('all events in the tables', async () => (await isProcessed(env)) || undefined)
 
   const settled = (chain: string, dates: string, accept = 'application/json'): Promise<Response> =>
     program.ask(`/ethereum/${chain}/${TOKEN}/api/v1/cloud/validator/el/settle/rewards?limit=${PAGE}&${dates}`, {
@@ -109,7 +105,7 @@ describe('records of locked days', () => {
     expect(await program.stop(), program.output()).toBe(0)
     program = await startProgram(['all'], env)
     const isCorrected = async () => (await corrections(chain)).length > 0 || undefined
-    await withLastWords(program, eventually(`corrections of ${chain}`, isCorrected, LOOKS_TIMEOUT_MS))
+    await withLastWords(program, eventually(`corrections of ${chain}`, isCorrected))
     await processed()
   }
 

@@ -14,7 +14,6 @@ import { isProcessed, openLog } from './stores.ts'
 
 const USAGE = 2
 const KEY = hexOf(pubkeyOf(0))
-const START_TIMEOUT_MS = 60_000
 
 let directory: string
 let taken: Server
@@ -82,7 +81,7 @@ describe('the program ends with one sentence, and leaves nothing running,', () =
   it('when another devnet runs in its data folder', async () => {
     const env = fresh()
     await using devnet = await startProgram(['devnet'], env, { announces: false })
-    await eventually('the devnet', async () => devnet.output().includes('JSON-RPC 2') || undefined, START_TIMEOUT_MS)
+    await eventually('the devnet', async () => devnet.output().includes('JSON-RPC 2') || undefined)
     devnet.signal('SIGSTOP') // it would make a history that nobody asks for
     await refuses(
       ['devnet'],
@@ -125,14 +124,10 @@ describe('the program starts and serves without a node, says so, and gives no ad
       const response = await fetch(`${program.url}/ready`)
       return { status: response.status, text: await response.text() }
     }
-    const { status, text } = await eventually(
-      'the word that a node is away',
-      async () => {
-        const answer = await ready()
-        return answer.text.includes('"away"') ? answer : undefined
-      },
-      START_TIMEOUT_MS,
-    )
+    const { status, text } = await eventually('the word that a node is away', async () => {
+      const answer = await ready()
+      return answer.text.includes('"away"') ? answer : undefined
+    })
     expect(status).toBe(503)
     expect(JSON.parse(text)).toMatchObject({
       status: 'not_ready',
@@ -167,7 +162,7 @@ describe('the program tells, and goes on,', () => {
     await using usual = await startProgram(['ingest'], { ...env, START_EPOCH: '0' }, { announces: false })
     await using program = await startProgram(['ingest'], { ...env, ...given, PORT: '0' }, { announces: false })
     await usual.stop()
-    await eventually(told.source, async () => told.test(program.output()) || undefined, START_TIMEOUT_MS)
+    await eventually(told.source, async () => told.test(program.output()) || undefined)
     expect(await program.stop(), program.output()).toBe(0)
     expect(usual.output()).not.toMatch(told)
   })
@@ -284,7 +279,7 @@ describe('the proof', () => {
     expect(before.stderr).toBe('epochline: The tables lack what the log has: see the lines above.\n')
 
     await using program = await startProgram(['all'], env)
-    await eventually('all events in the tables', async () => (await isProcessed(env)) || undefined, START_TIMEOUT_MS)
+    await eventually('all events in the tables', async () => (await isProcessed(env)) || undefined)
     const during = await verify(env)
     expect(during).toMatchObject({ code: 0, stderr: '' })
     expect(during.stdout).toMatch(/ ok\nmainnet revenue: .*\n\d days, \d+ validator-days, 0 wrong; /)
@@ -312,14 +307,14 @@ describe('the proof', () => {
     expect(deleted.stdout).toMatch(/MISSING mainnet: 18 finalized epochs are in the log/)
 
     await using again = await startProgram(['all'], env)
-    const refilled = await verify(env)
-    expect(refilled).toEqual(during)
+    await eventually('all events in the new tables', async () => (await isProcessed(env)) || undefined)
+    expect(await verify(env)).toEqual(during)
 
     // Of a key that nobody has looked for nothing can hold.
     const late = hexOf(pubkeyOf(900))
     const tracked = await runCommand(['admin', 'validators', 'track', '--account', 'a', late], env)
     expect(tracked.code, tracked.stderr).toBe(0)
-    await eventually('the fact in the tables', async () => (await isProcessed(env)) || undefined, START_TIMEOUT_MS)
+    await eventually('the fact in the tables', async () => (await isProcessed(env)) || undefined)
     expect(await verify(env, '--quiet')).toEqual({
       code: 1,
       stdout: expect.stringContaining(`mainnet validator ${late}: NOTHING was verified: nobody has looked for it`),

@@ -29,6 +29,7 @@ import {
   MOMENT_POLL_MS,
   type Running,
   runCommand,
+  STEP_TIMEOUT_MS,
   startDevnetChild,
   startProgram,
   withLastWords,
@@ -68,8 +69,7 @@ const EARLY_EXITS = { shardCommitteePeriodEpochs: 32 }
 const FEE_RATE = { numerator: 1n, denominator: 10n }
 const PAGE = 1000
 
-const HISTORY_TIMEOUT_MS = 400_000
-const STEP_TIMEOUT_MS = 60_000
+const HISTORY_TIMEOUT_MS = 1_000_000
 /** Where the program dies in the middle of everything: newest final epoch in the tables, and what the second chain has then. */
 const DEATHS = [
   { epoch: 25, secondBlock: 150 },
@@ -151,14 +151,10 @@ export function pipelineSuite({ mode, modeOf, deaths }: PipelineOptions): void {
           SECOND_REORG_BLOCK,
         )
       ).map(({ hash }) => hash)
-      await eventually(
-        'the orphans’ arrival',
-        async () => {
-          const hasFirst = ((await ready()).head_slot ?? 0) >= ORPHANED_SLOT
-          return (hasFirst && (await secondHead()) >= SECOND_REORG_BLOCK) || undefined
-        },
-        STEP_TIMEOUT_MS,
-      )
+      await eventually('the orphans’ arrival', async () => {
+        const hasFirst = ((await ready()).head_slot ?? 0) >= ORPHANED_SLOT
+        return (hasFirst && (await secondHead()) >= SECOND_REORG_BLOCK) || undefined
+      })
       const produced = devnet.advanceTo(LAST_SLOT)
       if (deaths === 'on the way') await dieOnTheWay()
       await Promise.all([produced, devnet.advanceSecondTo(SECOND_LAST_BLOCK)])
@@ -172,7 +168,6 @@ export function pipelineSuite({ mode, modeOf, deaths }: PipelineOptions): void {
       await eventually(
         'the second chain’s newest final block',
         async () => (await ready()).chains[SECOND]?.finalized_block === secondFinal || undefined,
-        STEP_TIMEOUT_MS,
       )
       const closed = async () => (await api(daily())).data?.reward?.[0]
       await withLastWords(program, eventually('the day’s closing', closed, HISTORY_TIMEOUT_MS))
@@ -256,7 +251,7 @@ export function pipelineSuite({ mode, modeOf, deaths }: PipelineOptions): void {
       const path = `/api/v1/cloud/validator/el/settle/rewards?start_date=2026-01-10&end_date=2026-01-13&limit=${PAGE}`
       // Of blocks after the closed day, whose day stays open, it follows within seconds.
       const settled = async () => ((await api(path)).pagination?.total === proven.length ? true : undefined)
-      await eventually('the settling of the newest blocks', settled, STEP_TIMEOUT_MS)
+      await eventually('the settling of the newest blocks', settled)
       const answer = await api(path)
       const fee = (wei: bigint): bigint => (wei * FEE_RATE.numerator) / FEE_RATE.denominator
       expect(answer.pagination?.total).toBe(proven.length)

@@ -13,9 +13,14 @@ const STOP_TIMEOUT_MS = 20_000
 const POLL_MS = 500
 /** A moment to kill at must not pass unseen. */
 export const MOMENT_POLL_MS = 200
-/** Characters: what it ended of is in its last lines. */
+/**
+ * Longest wait for one step of a test, for what hangs: nothing is measured by it, and steps of seconds have taken a minute where two
+ * suites shared a slow machine.
+ */
+export const STEP_TIMEOUT_MS = 300_000
 /** Of one that may hang. */
 const READY_ANSWER_MS = 20_000
+/** Characters: what it ended of is in its last lines. */
 const LAST_WORDS = 4_000
 
 export interface DevnetChild extends AsyncDisposable {
@@ -207,7 +212,7 @@ export async function freePort(): Promise<number> {
 export async function eventually<Answer>(
   what: string,
   ask: () => Promise<Answer | undefined>,
-  timeoutMs: number,
+  timeoutMs = STEP_TIMEOUT_MS,
   everyMs = POLL_MS,
 ): Promise<Answer> {
   const deadline = performance.now() + timeoutMs

@@ -32,7 +32,6 @@ import {
 } from './processes.ts'
 import { recipientsOf } from './run-keys.ts'
 
-const STEP_TIMEOUT_MS = 120_000
 const SLOTS_PER_EPOCH = 32
 /** Of the devnet: epochs that a validator is active before it may exit, of which each costs the program two seconds of a core. */
 const SHARD_COMMITTEE_PERIOD = 8
@@ -114,7 +113,7 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
       expect(tracked.code, tracked.stderr).toBe(0)
       await devnet.advanceTo(FIRST_SLOT)
       const answers = async () => ((await ask(mine)).status === 200 ? true : undefined)
-      await eventually('a quote', answers, STEP_TIMEOUT_MS)
+      await eventually('a quote', answers)
     })
 
     afterAll(async () => {
@@ -167,7 +166,7 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
         const found = (data ?? []).filter((detail) => /^(pending|active)_/.test(detail.status) && isFixed(detail))
         return found.length === COUNT ? found : undefined
       }
-      staked = await eventually('the registry', registered, STEP_TIMEOUT_MS)
+      staked = await eventually('the registry', registered)
       for (const detail of staked) {
         expect(detail).toMatchObject({
           withdrawal_address: WALLET.address,
@@ -176,7 +175,7 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
         expect(transaction.data).toContain(detail.pubkey.slice(2))
       }
       const keys = staked.map(({ pubkey }) => pubkey)
-      const recipients = await eventually('somebody who runs them', () => recipientsOf(devnet, keys), STEP_TIMEOUT_MS)
+      const recipients = await eventually('somebody who runs them', () => recipientsOf(devnet, keys))
       expect(recipients).toEqual(keys.map(() => WALLET.address.toLowerCase()))
     })
 
@@ -222,7 +221,7 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
         const { reason = '' } = await unstake({ pubkeys: pubkey })
         return reason.includes('exiting already') ? true : undefined
       }
-      await eventually('a refusal of another request', exiting, STEP_TIMEOUT_MS)
+      await eventually('a refusal of another request', exiting)
     })
 
     it('make several validators exit by one transaction, and all of them by another, once they are final and theirs', async () => {
@@ -249,7 +248,7 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
         const { exit_calls: calls } = JSON.parse((await runCommand(['status', '--json'], env)).stdout) as Status
         return calls?.mainnet?.taken === 2 && calls.mainnet.ignored === 1 ? calls.mainnet : undefined
       }
-      const { not_whole: notWhole } = await eventually('the end of the calls', ended, STEP_TIMEOUT_MS)
+      const { not_whole: notWhole } = await eventually('the end of the calls', ended)
       expect(notWhole).toMatchObject([
         { withdrawal_address: STRANGER.address.toLowerCase(), reason: 'not_withdrawal_address' },
         { withdrawal_address: WALLET.address.toLowerCase(), passed_over: { already_exiting: 1 } }, // by its own request
@@ -260,7 +259,7 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
         const epochs = await Promise.all(others.map(exitEpochOf))
         return epochs.includes(FAR_FUTURE_EPOCH_TEXT) ? undefined : true
       }
-      await eventually('the exits on chain', leaving, STEP_TIMEOUT_MS)
+      await eventually('the exits on chain', leaving)
       expect((await unstake({ pubkeys: 'all' })).reason).toMatch(/all of the validators are exiting already/)
     })
 

@@ -31,7 +31,6 @@ const LAST_SLOT = 150
 const FIRST_BLOCK = 130
 /** Where the program begins with the second chain, before it is told to bring what was before: that is final. */
 const START_BLOCK = 60
-const STEP_TIMEOUT_MS = 60_000
 
 interface Ready {
   readonly chains: Readonly<Record<string, { readonly head_slot?: number | null; readonly head_block?: number | null }>>
@@ -66,7 +65,7 @@ describe('the whole program on chains that take their newest blocks back', () =>
       const { chains } = (await (await fetch(`${program.url}/ready`)).json()) as Ready
       return (chains[CHAIN]?.head_block === head && chains[ETHEREUM]?.head_slot === headSlot) || undefined
     }
-    await eventually(`block ${head} and slot ${headSlot}`, isAtHead, STEP_TIMEOUT_MS)
+    await eventually(`block ${head} and slot ${headSlot}`, isAtHead)
   }
 
   async function advanceTo(slot: number): Promise<void> {
@@ -77,7 +76,7 @@ describe('the whole program on chains that take their newest blocks back', () =>
   /** What its tables say when they have everything. */
   async function tablesOf(env: Environment): Promise<Tables> {
     await untilAtHead()
-    await eventually('the end of the work', async () => (await isProcessed(env)) || undefined, STEP_TIMEOUT_MS)
+    await eventually('the end of the work', async () => (await isProcessed(env)) || undefined)
     await program.stop()
     return ofAnyLog(await dump(env))
   }

@@ -36,7 +36,6 @@ import { type Place, type Secret, secretsIn } from './secret-forms.ts'
 import { placesOf } from './secret-places.ts'
 import { eventsOf, openLog } from './stores.ts'
 
-const STEP_TIMEOUT_MS = 90_000
 const FIRST_SLOT = 100
 const SLOTS_PER_EPOCH = 32
 /** Validators of the genesis may exit from the beginning. */
@@ -87,14 +86,14 @@ describe('secrets of a program that says all it can', () => {
       const { status, data: answer } = await ask<Data>(path, body)
       return status === 200 ? (answer ?? (true as Data)) : undefined
     }
-    return await eventually(`a 200 of ${path}`, taken, STEP_TIMEOUT_MS)
+    return await eventually(`a 200 of ${path}`, taken)
   }
   const refusedUntil = async (isGiven: () => Promise<true | undefined>, path: string, body: object) => {
     const isRefused = async () => {
       expect((await ask(path, body)).status).toBeGreaterThanOrEqual(500)
       return await isGiven()
     }
-    await eventually(`a secret that is not taken at ${path}`, isRefused, STEP_TIMEOUT_MS)
+    await eventually(`a secret that is not taken at ${path}`, isRefused)
   }
   const start = async () => {
     program = await startProgram(['all'], { ...env, LOG_LEVEL: 'trace' })
@@ -126,7 +125,7 @@ describe('secrets of a program that says all it can', () => {
     const before = await exitsSubmitted()
     await untilTaken('exit', { pubkeys: [pubkey] })
     const isSubmitted = async () => ((await exitsSubmitted()) > before ? true : undefined)
-    await eventually('its exit', isSubmitted, STEP_TIMEOUT_MS)
+    await eventually('its exit', isSubmitted)
   }
 
   beforeAll(async () => {
@@ -237,7 +236,7 @@ describe('secrets of a program that says all it can', () => {
       note('what /ready says', text)
       return text.includes('"away"') || undefined
     }
-    await eventually('the word that nodes refuse', isAway, STEP_TIMEOUT_MS)
+    await eventually('the word that nodes refuse', isAway)
     expect((await ask('create', { validator_count: 1, withdrawal_address: WALLET.address })).status).toBe(503)
     expect((await ask('exit', { pubkeys: imported })).status).toBe(503)
     await command(['status', '--json'])

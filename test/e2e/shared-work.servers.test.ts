@@ -36,8 +36,6 @@ const DEAD_MS = { min: 0, max: 1_500 }
 const BACKLOG_SHARE = 0.5
 /** Between two appends. */
 const PAUSE_MS = 20
-const WORKING_TIMEOUT_MS = 60_000
-const CATCH_UP_TIMEOUT_MS = 240_000
 const never = new AbortController().signal
 
 withServer('kafka', (kafka) =>
@@ -211,7 +209,7 @@ async function killAtRandom(
       return at < 0 ? undefined : at
     }
     const anyone = Math.floor(random() * running.length)
-    const at = kill % 2 === 0 ? await eventually('a batch', async () => hasWorked(), WORKING_TIMEOUT_MS) : anyone
+    const at = kill % 2 === 0 ? await eventually('a batch', async () => hasWorked()) : anyone
     const victim = running[at] as Running
     await victim.kill()
     onEnd(victim)
@@ -246,7 +244,7 @@ async function untilDone(env: Environment, running: readonly Running[]): Promise
     return lags.reduce((sum, lag) => sum + lag, 0n) + BigInt(jobs.reduce((sum, pending) => sum + pending, 0))
   }
   try {
-    await eventually('the end of the work', async () => ((await left()) === 0n ? true : undefined), CATCH_UP_TIMEOUT_MS)
+    await eventually('the end of the work', async () => ((await left()) === 0n ? true : undefined))
   } catch (error) {
     const outputs = running.map((one) => one.output().slice(-2_000)).join('\n---\n')
     throw new Error(`${await left()} events and jobs are left\n${outputs}`, { cause: error })

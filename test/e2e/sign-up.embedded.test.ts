@@ -70,7 +70,7 @@ describe('people sign up with a program that is killed', () => {
     const again = unanswered.at(-1) as string
     expect((await browser.post('/sign-up', { email: again, password: PASSWORD })).status).toBe(200)
     await opened(browser, again)
-  }, 120_000)
+  })
 
   it('a key works at once, outlives a kill, and stops at once', async () => {
     const email = 'person-with-key@example.org'
@@ -91,7 +91,7 @@ describe('people sign up with a program that is killed', () => {
       expect(performance.now() - deletedMs).toBeLessThan(WORKS_WITHIN_MS)
       await wait(50)
     }
-  }, 120_000)
+  })
 
   it('an operator finds the account of an address, and no file but the mail has one', async () => {
     const found = await runCommand(['admin', 'account', 'find'], env, 'person-with-key@example.org\n')

@@ -6,7 +6,6 @@ import { NO_PSEUDO_TERMINAL, runInTerminal, shownBy } from '../pseudo-terminal.t
 import { eventually } from './processes.ts'
 
 const MAIN = `'${process.execPath}' '${join(import.meta.dirname, '../../main.ts')}'`
-const START_TIMEOUT_MS = 60_000
 const CTRL_C = '\x03'
 
 const directory = mkdtempSync(join(tmpdir(), 'terminal-'))
@@ -26,7 +25,7 @@ const environment = () => ({
 describe.skipIf(NO_PSEUDO_TERMINAL !== undefined)(`on a terminal (${NO_PSEUDO_TERMINAL ?? 'there is one'})`, () => {
   it('says of a start what a person wants to know, and nothing of its engine', async () => {
     const run = runInTerminal(`${MAIN} all`, environment())
-    await eventually('the start', async () => run.output().includes('Readiness') || undefined, START_TIMEOUT_MS)
+    await eventually('the start', async () => run.output().includes('Readiness') || undefined)
     run.keyboard.write(CTRL_C)
     expect(await run.ended, run.output()).toBe(0)
     const lines = shownBy(run.output()).filter((line) => line !== '')

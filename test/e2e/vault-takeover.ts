@@ -16,7 +16,6 @@ import { eventsOf, openLog } from './stores.ts'
 
 /** Who waits for the vault has it this soon after the death of the one that had it: a session of the broker's group, and its opening. */
 const TAKEOVER_MAX_MS = 15_000
-const STEP_TIMEOUT_MS = 120_000
 const HOLDS = 'holds the vault'
 const COUNT = 3
 /** Requests that are on their way when the holder dies. */
@@ -111,5 +110,5 @@ export function vaultTakeoverSuite({ mode, modeOf }: VaultTakeoverOptions): void
 
 function says(who: Running, words: string): Promise<true> {
   const said = async () => who.output().includes(words) || undefined
-  return eventually(`the words "${words}"`, said, STEP_TIMEOUT_MS)
+  return eventually(`the words "${words}"`, said)
 }

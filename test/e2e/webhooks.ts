@@ -10,7 +10,6 @@ import { GIVEN_CHAIN, givenChain, givenKey } from '../unit/given-chain.ts'
 import { type Environment, eventually, type Running, runCommand, startProgram } from './processes.ts'
 import { eventsOf, openLog } from './stores.ts'
 
-const TOLD_WITHIN_MS = 180_000
 const VALIDATORS = 5
 /** A day is closed by what is told before it, another by what is told behind it. */
 const CHAIN = givenChain(18)
@@ -93,7 +92,7 @@ export function webhooksSuite({ mode, modeOf, forgetJobs }: WebhooksOptions): vo
 
     it('tells everything once to who is there, and again only what a kill left open', async () => {
       program = await startProgram(['all'], env)
-      await eventually('the beginning', hasBegun, TOLD_WITHIN_MS)
+      await eventually('the beginning', hasBegun)
       expect(told).toEqual([])
       let killed: Promise<void> | undefined
       onMessage = async () => {
@@ -109,16 +108,12 @@ export function webhooksSuite({ mode, modeOf, forgetJobs }: WebhooksOptions): vo
           ([topic, events]) => [topic, events.filter(({ time }) => time >= `${SECOND_DAY}T12:00:00.000Z`)] as const,
         ),
       ])
-      await eventually('the kill', async () => (killed === undefined ? undefined : true), TOLD_WITHIN_MS)
+      await eventually('the kill', async () => (killed === undefined ? undefined : true))
       await killed
       await forgetJobs?.(join(directory, 'data'))
       program = await startProgram(['all'], env)
       const expected = [SECOND_DAY, ...exits.map((_, index) => givenKey(index))].sort()
-      await eventually(
-        'every message',
-        async () => (subjects().length >= expected.length ? true : undefined),
-        TOLD_WITHIN_MS,
-      )
+      await eventually('every message', async () => (subjects().length >= expected.length ? true : undefined))
       expect(subjects().sort()).toEqual(expected)
       expect(FIRST_DAY < SECOND_DAY).toBe(true) // it was closed before, and is not told
       const again = told.filter(({ id }, at) => told.findIndex((one) => one.id === id) !== at)
@@ -131,7 +126,7 @@ export function webhooksSuite({ mode, modeOf, forgetJobs }: WebhooksOptions): vo
       const before = told.length
       program = await startProgram(['all'], env)
       await append([['accounts', [requested(VALIDATORS - 1)]]])
-      await eventually('the next message', async () => (told.length > before ? true : undefined), TOLD_WITHIN_MS)
+      await eventually('the next message', async () => (told.length > before ? true : undefined))
       expect(await program.stop()).toBe(0)
       expect(told.slice(before).map(({ body }) => JSON.parse(body).data.pubkey)).toEqual([givenKey(VALIDATORS - 1)])
     })

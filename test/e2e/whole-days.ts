@@ -12,8 +12,6 @@ import type { DailyReward } from '../../schemas/routes/rewards/daily-rewards.ts'
 import { finalEpochOf, type OracleNode } from './oracle.ts'
 import { eventually } from './processes.ts'
 
-const CLOSING_TIMEOUT_MS = 120_000
-
 const FIGURES = `query ($from: String!, $to: String!) {
   days(from: $from, to: $to) { date validatorsCount validatorsMissingCount }
   validators { nodes { pubkey days(from: $from, to: $to) { date residual { gwei } } } }
@@ -61,7 +59,7 @@ export async function expectWholeDays(
     const answer = (await (await fetch(path)).json()) as DaysAnswer
     return answer.completeness.final_through === formatDay(last) ? answer : undefined
   }
-  const { data, completeness } = await eventually(`the closing of ${formatDay(last)}`, closed, CLOSING_TIMEOUT_MS)
+  const { data, completeness } = await eventually(`the closing of ${formatDay(last)}`, closed)
   expect(data.reward.map(({ date }) => date)).toEqual(dates)
   expect(completeness).toMatchObject({ state: 'complete', not_final_from: null, incomplete: [] })
   const asked = {

@@ -102,7 +102,7 @@ afterAll(async () => {
 })
 
 describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => {
-  it('gives the tables that its release built, but for the new columns', { timeout: 60_000 }, async () => {
+  it('gives the tables that its release built, but for the new columns', async () => {
     const file = join(directory, `${name}.sqlite`)
     writeFileSync(file, unpack(`${name}.sqlite`))
     await using eventLog = await openSqliteEventLog({ file })

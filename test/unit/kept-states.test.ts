@@ -104,7 +104,7 @@ test('a program that is killed while it keeps states leaves whole ones alone, an
     for (const name of names()) rmSync(join(folder, name))
   }
   expect(halves).toBeGreaterThan(0)
-}, 120_000)
+})
 
 test('a folder that cannot be written to keeps nothing and stops nobody', async () => {
   const { told, log } = warnings()

@@ -106,7 +106,7 @@ describe.skipIf(MAINNET_BLOCKS.length === 0)('a block of mainnet', () => {
       [SOMEBODY],
       unexplained('27971679607818778', '0xdae56d85ff707b3d19427f23d8b03b7b76da1006'),
     ],
-  ] as const)('%i (%s) %s', { timeout: 60_000 }, async (number, blockHash, _, told, expected) => {
+  ] as const)('%i (%s) %s', async (number, blockHash, _, told, expected) => {
     const { block, receipts } = await verifiedBlock(number, blockHash)
     const read = toExecutionBlock(block, receipts, { binding: 'ethereum', check: 'receipts' })
     expect(read.matchesHash).toBe(true)

@@ -9,7 +9,7 @@ import type { PlainResponse } from '../../api/gateway/plain/plain-response.ts'
 
 // A server on which `/plain` is answered before Node sees it, and all else by Node. Clients write bytes.
 
-const SOON = { timeout: 5_000, interval: 5 }
+const SOON = { interval: 5 }
 
 let server: Server
 let connections: PlainConnections

@@ -14,7 +14,7 @@ import {
 
 // A pool before a node that gets and writes bytes.
 
-const SOON = { timeout: 5_000, interval: 5 }
+const SOON = { interval: 5 }
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}'
 const PATIENT_MS = 60_000
 

@@ -274,7 +274,7 @@ const LIFE = [
   ...VALIDATOR_STATUSES.filter((one) => !one.endsWith('_slashed')),
 ]
 
-it('loses nothing and mixes nothing up, wherever it is killed', { timeout: 120_000 }, async () => {
+it('loses nothing and mixes nothing up, wherever it is killed', async () => {
   for (let seed = 1; seed <= tries(4, 60); seed++) {
     const account = `a${seed}`
     const random = randoms(seed)
