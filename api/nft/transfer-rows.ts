@@ -92,13 +92,6 @@ export interface Row {
   readonly batch_index: string
 }
 
-interface Looked extends Row {
-  readonly stream: number
-  readonly fits: number
-  readonly looked_at: string
-  readonly is_end: number
-}
-
 interface Look {
   readonly streams: readonly Stream[]
   readonly parameters: Parameters
@@ -118,9 +111,7 @@ export async function lookAtOne(scope: NftScope, stream: Stream, { parameters, b
   const isAscending = parameters.order !== 'desc'
   const most = limit + SPARE_ROWS
   const select = (counting: string) =>
-    `SELECT hex(contract) AS of_contract, hex(token_id) AS of_token, standard, event, hex(from_address) AS hex_from,
-       hex(to_address) AS hex_to, amount, hex(sender) AS hex_sender, reasons, block_number, hex(block_hash) AS of_block,
-       toUnixTimestamp(time) AS time_sec, hex(transaction_hash) AS of_transaction, transaction_index, log_index, batch_index
+    `SELECT ${COLUMNS}
      FROM ${LISTS}
      WHERE ${foldSql(scope)} AND ${inList(stream.kind, stream.key)} AND block_number >= ${first} AND block_number <= ${last}
        ${behind === undefined ? '' : `AND (${isBehind(isAscending, behind)})`}${counting}
@@ -145,6 +136,10 @@ function countedRows({ standing }: NftScope, found: readonly FlatRow[], limit: n
   for (const row of found) if (!standing.isReverted(row.of_block)) rows.set(placeOfRow(row).join(' '), row)
   return [...rows.values()].slice(0, limit)
 }
+
+const COLUMNS = `hex(contract) AS of_contract, hex(token_id) AS of_token, standard, event, hex(from_address) AS hex_from,
+  hex(to_address) AS hex_to, amount, hex(sender) AS hex_sender, reasons, block_number, hex(block_hash) AS of_block,
+  toUnixTimestamp(time) AS time_sec, hex(transaction_hash) AS of_transaction, transaction_index, log_index, batch_index`
 
 /** Bytes in hex as the engine writes it; under names that no column has, or they would stand for it. */
 interface FlatRow extends Pick<Row, 'standard' | 'event' | 'amount' | 'reasons' | 'time_sec' | 'transaction_index'> {
@@ -179,45 +174,71 @@ function toRow(row: FlatRow): Row {
 export const orderOf = (isAscending: boolean): string =>
   ['block_number', 'log_index', 'batch_index'].map((column) => `${column} ${isAscending ? 'ASC' : 'DESC'}`).join(', ')
 
+/** A row that fits, or the last one that was looked at of a stream that has more. */
+interface LookedRow extends FlatRow {
+  readonly fits: number
+  readonly is_cut: number
+}
+
 /** Rows that fit among the next ones of each stream, up to where all streams were looked at; `end` is that place, if there is more. */
-export async function lookAt(scope: NftScope, { streams, parameters, behind, each, limit }: Look) {
-  const isAscending = parameters.order !== 'desc'
-  const direction = isAscending ? 'ASC' : 'DESC'
-  const order = orderOf(isAscending)
+export async function lookAt(scope: NftScope, look: Look) {
+  const looked = upToEnd(scope, look, await readStreams(scope, look, ''))
+  if (looked.end?.join() !== look.behind?.join() || looked.end === undefined) return looked
+  // All that was looked at of a stream is of reverted blocks, at one place.
+  return upToEnd(scope, look, await readStreams(scope, look, ` AND ${scope.standing.notReverted}`))
+}
+
+async function readStreams(
+  scope: NftScope,
+  { streams, parameters, behind, each, limit }: Look,
+  counting: string,
+): Promise<{ readonly found: readonly LookedRow[]; readonly isCut: boolean }> {
+  const order = orderOf(parameters.order !== 'desc')
+  const { first, last } = rangeOf(scope, parameters)
   const fits = [...filtersOf(streams, parameters), '1'].join(' AND ')
   const parts = streams.map(
-    ({ kind, key }, i) => `SELECT ${i} AS stream, ${fits} AS fits, count() OVER () AS looked_at,
-        row_number() OVER (ORDER BY ${order}) AS place,
-        contract, token_id, standard, event, from_address AS sent_from, to_address AS sent_to, amount, sender, reasons,
-        block_number, block_hash, time, transaction_hash, transaction_index, log_index, batch_index
-      FROM (
-        SELECT * FROM ${LISTS} WHERE ${foldSql(scope)} AND ${inList(kind, key)} AND ${inRange(scope)}${behind === undefined ? '' : ` AND (${isBehind(isAscending, behind)})`}
-        ORDER BY ${order} LIMIT 1 BY block_number, log_index, batch_index LIMIT ${each}
-      )`,
+    ({ kind, key }, i) => `SELECT ${i} AS stream, ${fits} AS fits, ${COLUMNS}
+      FROM ${LISTS}
+      WHERE ${foldSql(scope)} AND ${inList(kind, key)} AND block_number >= ${first} AND block_number <= ${last}
+        ${behind === undefined ? '' : `AND (${isBehind(parameters.order !== 'desc', behind)})`}${counting}
+      ORDER BY ${order} LIMIT ${each}`,
   )
-  const hex = (column: string) => `concat('0x', lower(hex(${column}))) AS ${column}`
-  const found = await scope.warehouse.query<Looked>(
-    `SELECT stream, fits, toString(looked_at) AS looked_at, place = t.looked_at AS is_end, toString(standard) AS standard, toString(event) AS event, toString(amount) AS amount,
-       toString(reasons) AS reasons, toUnixTimestamp(time) AS time_sec, transaction_index,
-       ${['contract', 'token_id', 'sent_from', 'sent_to', 'sender', 'block_hash', 'transaction_hash'].map(hex).join(', ')},
-       toString(t.block_number) AS block_number, toString(t.log_index) AS log_index, toString(t.batch_index) AS batch_index
-     FROM (${parts.join(' UNION ALL ')}) AS t
-     WHERE fits OR place = t.looked_at
-     ORDER BY t.block_number ${direction}, t.log_index ${direction}, t.batch_index ${direction}
-     LIMIT ${limit + streams.length}
+  const most = limit + SPARE_ROWS + streams.length
+  const found = await scope.warehouse.query<LookedRow>(
+    `SELECT * FROM (
+       SELECT *, row_number() OVER (PARTITION BY stream ORDER BY ${order}) = ${each} AS is_cut FROM (${parts.join(' UNION ALL ')})
+     )
+     WHERE fits OR is_cut ORDER BY ${order} LIMIT ${most}
      ${inOrderSettings(streams.length > MANY_STREAMS ? FEW_ROWS_AT_ONCE : READ_ROWS)}`,
-    rangeParams(scope, parameters),
+    foldParams(scope),
   )
-  // The earliest end of a stream that has more: behind it rows of that stream are not known.
-  const ends = found.filter((row) => row.is_end === 1 && Number(row.looked_at) >= each)
-  const [end] = ends
-  const upToEnd = end === undefined ? found : found.slice(0, found.indexOf(end) + 1)
-  const rows = upToEnd.filter((row) => row.fits === 1)
-  const isCut = found.length === limit + streams.length
-  return {
-    rows: rows.slice(0, limit),
-    end: end === undefined && !isCut ? undefined : placeOfRow((end ?? found.at(-1)) as Row),
-  }
+  return { found, isCut: found.length === most }
+}
+
+function upToEnd(
+  scope: NftScope,
+  { parameters, limit }: Look,
+  { found, isCut }: { readonly found: readonly LookedRow[]; readonly isCut: boolean },
+) {
+  // Behind the first end of a stream that has more, rows of that stream are not known.
+  const cut = found.findIndex((row) => row.is_cut === 1)
+  const end = cut >= 0 ? found[cut] : isCut ? found.at(-1) : undefined
+  const seen = cut >= 0 ? found.slice(0, cut + 1) : found
+  const rows = countedRows(
+    scope,
+    seen.filter(({ fits }) => fits === 1),
+    limit,
+  )
+  if (end === undefined) return { rows: rows.map(toRow), end }
+  const place = placeOfRow(end)
+  // A row of a reverted block may have one that counts behind it, at its place.
+  const isSeen = rows.some((row) => placeOfRow(row).join() === place.join())
+  return { rows: rows.map(toRow), end: isSeen ? place : placeBefore(place, parameters.order !== 'desc') }
+}
+
+/** What lies between a place and the one before it. */
+function placeBefore([block = '', log = '', batch = '']: Place, isAscending: boolean): Place {
+  return [block, log, String(Number(batch) + (isAscending ? -1 : 1))]
 }
 
 function isBehind(isAscending: boolean, behind: Place): string {
