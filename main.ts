@@ -120,7 +120,7 @@ program
   .description('the epochs of which the log lacks something for tracked validators; exits with 1 where there are any')
   .option('--from <start>', 'first epoch:N, slot:N or YYYY-MM-DD (UTC+8); default: the first that the log has')
   .option('--to <end>', 'last of the same kind, inclusive; default: the last that the log has')
-  .option('--repair', 'read what is lacking, as a backfill does', false)
+  .option('--repair', 'read what is lacking, as a backfill does; what is refused is told and passed over', false)
   .addOption(chainOption())
   .action((options: { from?: string; to?: string; repair: boolean; chain?: string }) =>
     run(async (setting) => (await import('./commands/gaps.ts')).runGaps(setting, options)),

@@ -1,5 +1,6 @@
 import { selectChain } from '../infra/config/select-chain.ts'
 import { type EpochRange, parseBackfillRange, refuseEndBeforeStart } from '../ingest/backfill/epoch-range.ts'
+import { countByReason, fillGaps, type RefusalReason } from '../ingest/backfill/fill-gaps.ts'
 import { type EpochGap, findGaps } from '../ingest/backfill/gaps.ts'
 import { AppError } from '../schemas/errors.ts'
 import { type ChainClock, dayOfSlot, firstSlotOfEpoch, formatDay } from '../schemas/eth/time.ts'
@@ -15,10 +16,10 @@ export interface GapsOptions {
 }
 
 /**
- * Prints the epochs of which the log lacks something, and reads them where it is to be repaired. Throws AppError `event_log` when any are left. The
- * program may run meanwhile.
+ * Prints the epochs of which the log lacks something, and reads them where it is to be repaired: all that are not refused. Throws AppError
+ * `event_log` when any are left. The program may run meanwhile.
  */
-export async function runGaps(setting: Setting, options: GapsOptions): Promise<void> {
+export async function runGaps(setting: Setting, options: GapsOptions, goneAfterMs?: number): Promise<void> {
   const { config, screen, signal } = setting
   const wanted = bothOf(options)
   if (wanted !== undefined) refuseEndBeforeStart(wanted)
@@ -39,8 +40,29 @@ export async function runGaps(setting: Setting, options: GapsOptions): Promise<v
   if (gaps.length === 0) return
   if (!options.repair)
     throw new AppError('event_log', 'Not every epoch is in the log: gaps --repair reads what is lacking.')
-  for (const gap of gaps) await fillRange(setting, filling, gap)
-  if ((await find()).length > 0) throw new AppError('event_log', 'What is lacking still, see above, could not be read.')
+  const refused = await fillGaps({
+    gaps,
+    fill: (gap, planGoneAfterMs) => fillRange(setting, { ...filling, planGoneAfterMs }, gap),
+    onRefused: ({ fromEpoch, toEpoch, message }) =>
+      screen.print(`${name}, epochs ${fromEpoch} to ${toEpoch} are refused: ${message}\n`),
+    goneAfterMs,
+    signal,
+  })
+  const left = countByReason(await find(), refused)
+  if (left.size > 0) throw new AppError('event_log', formatLeft(left))
+}
+
+const WHY: Readonly<Record<RefusalReason | 'unrefused', string>> = {
+  gone: 'that no node can tell any more',
+  computed: 'that were computed of states, which no node gives',
+  unsupported: 'that are not final, or follow rules that are not supported',
+  unrefused: 'that nothing has refused, see above',
+}
+
+function formatLeft(left: ReadonlyMap<RefusalReason | 'unrefused', number>): string {
+  const total = [...left.values()].reduce((sum, epochs) => sum + epochs, 0)
+  const parts = [...left].map(([reason, epochs]) => `${epochs} ${WHY[reason]}`)
+  return `${total === 1 ? '1 epoch is' : `${total} epochs are`} lacking still: ${parts.join(', ')}.`
 }
 
 /** Both ends of a range, or neither. Throws AppError `usage`. */
@@ -63,14 +85,15 @@ function linesOf(
   if (gaps.length === 0) return [`${where}: the log has all of them for every tracked validator.`]
   return [
     `${where}, ${gaps.length === 1 ? 'one gap' : `${gaps.length} gaps`}:`,
-    ...gaps.map(({ fromEpoch, toEpoch, lacking }) => {
+    ...gaps.map(({ fromEpoch, toEpoch, ...what }) => {
       const epochs = fromEpoch === toEpoch ? `epoch ${fromEpoch}` : `epochs ${fromEpoch} to ${toEpoch}`
       const days = day(fromEpoch) === day(toEpoch) ? day(fromEpoch) : `${day(fromEpoch)} to ${day(toEpoch)}`
-      const what =
-        lacking === undefined
-          ? 'not in the log, not readable, or computed by earlier formulas'
-          : `without ${lacking} tracked validators`
-      return `  ${epochs} (${days}): ${what}`
+      return `  ${epochs} (${days}): ${formatLacking(what)}`
     }),
   ]
+}
+
+function formatLacking({ lacking, isComputed }: Pick<EpochGap, 'lacking' | 'isComputed'>): string {
+  if (lacking !== undefined) return `without ${lacking} tracked validators${isComputed ? ', computed of states' : ''}`
+  return isComputed ? 'computed of states by earlier formulas, or not readable' : 'not in the log, or not readable'
 }

@@ -45,10 +45,12 @@ export interface BackfillOptions extends HistoryOptions {
   readonly outageWaitMs?: number
   /** How long nodes may say that they do not have something final before that is believed. */
   readonly goneAfterMs?: number
+  /** The same before anything is read; as long as afterwards without it. */
+  readonly planGoneAfterMs?: number
 }
 
 /** A node that was just started, or changes over, may not have for a moment what it has: longer than that it does not. */
-const GONE_AFTER_MS = 30_000
+export const GONE_AFTER_MS = 30_000
 
 /** What a backfill has done. */
 export interface Backfilled {
@@ -66,7 +68,7 @@ export interface Backfilled {
  * now: asks first whether the nodes have what that takes. Of epochs that endpoints have told of others, only the validators that are lacking are
  * asked for; those that were computed of states are computed again for all, and never told by endpoints. Resolves when the range is in the log, or with undefined when the signal aborts.
  * Throws AppError `usage` for a range that is not final, or lies before Altair or behind the forks that are known here, or of which no node
- * has the states, `config` when the log tells of another chain of this name, `lease_lost` when another process writes.
+ * has the states (with the node's fault as the cause), `config` when the log tells of another chain of this name, `lease_lost` when another process writes.
  */
 export async function backfill(
   options: BackfillOptions,
@@ -79,7 +81,8 @@ export async function backfill(
   if (opened === undefined) return undefined
   const { plan, run, done } = opened
   const goneAfterMs = options.goneAfterMs ?? GONE_AFTER_MS
-  const planned = await retryWithBackoff(retry, refuseWhatIsGone(plan, { done, goneAfterMs }))
+  const planGoneAfterMs = options.planGoneAfterMs ?? goneAfterMs
+  const planned = await retryWithBackoff(retry, refuseWhatIsGone(plan, { done, goneAfterMs: planGoneAfterMs }))
   if (planned !== undefined) options.onPlan?.(planned)
   if (options.onlyPlan !== true) await retryWithBackoff(retry, refuseWhatIsGone(run, { done, goneAfterMs }))
   return signal.aborted ? undefined : done()

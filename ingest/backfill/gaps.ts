@@ -5,10 +5,12 @@ import { type EpochRange, epochsOf, refuseUnfinal, stretchesOf } from './epoch-r
 import { type HistoryOptions, openHistory } from './history.ts'
 import { countUpTo, loggedEpochs } from './logged-epochs.ts'
 
-/** Epochs side by side of which the log lacks something. */
+/** Epochs side by side of which the log lacks something; those that can be read by different means are gaps of their own. */
 export interface EpochGap extends EpochRange {
   /** At most so many of the tracked validators in one of them; undefined where the log has nothing of them, or cannot be read. */
   readonly lacking: number | undefined
+  /** Whether the log has all of them as computed of states, or none. */
+  readonly isComputed: boolean
 }
 
 /**
@@ -36,7 +38,8 @@ export async function findGaps(
     return told === undefined ? undefined : told + countUpTo(untold, epoch)
   }
   const stretches = stretchesOf(epochsOf(searched).filter((epoch) => lackingIn(epoch) !== 0))
-  const gaps = stretches.flatMap(({ from, to }) => gapsBetween(from, to, lackingIn))
+  const told = { lackingIn, isComputed: (epoch: number) => logged.computed.has(epoch) }
+  const gaps = stretches.flatMap(({ from, to }) => gapsBetween(from, to, told))
   return { searched, gaps }
 }
 
@@ -50,17 +53,23 @@ async function activeSince(
   return Float64Array.from(activationEpoch, Number).sort()
 }
 
-/** Of epochs that all lack something, those that lack everything apart from those that lack validators. */
-function gapsBetween(from: number, to: number, lackingIn: (epoch: number) => number | undefined): readonly EpochGap[] {
+interface Told {
+  readonly lackingIn: (epoch: number) => number | undefined
+  readonly isComputed: (epoch: number) => boolean
+}
+
+/** Of epochs that all lack something, those that lack everything apart from those that lack validators, and those that were computed from both. */
+function gapsBetween(from: number, to: number, told: Told): readonly EpochGap[] {
   const gaps: EpochGap[] = []
   for (let epoch = from; epoch <= to; epoch++) {
-    const lacking = lackingIn(epoch)
+    const lacking = told.lackingIn(epoch)
+    const isComputed = told.isComputed(epoch)
     const last = gaps.at(-1)
-    if (last === undefined || (last.lacking === undefined) !== (lacking === undefined))
-      gaps.push({ fromEpoch: epoch, toEpoch: epoch, lacking })
+    const isLike = last?.isComputed === isComputed && (last.lacking === undefined) === (lacking === undefined)
+    if (last === undefined || !isLike) gaps.push({ fromEpoch: epoch, toEpoch: epoch, lacking, isComputed })
     else {
       const most = lacking === undefined ? undefined : Math.max(lacking, last.lacking ?? 0)
-      gaps[gaps.length - 1] = { fromEpoch: last.fromEpoch, toEpoch: epoch, lacking: most }
+      gaps[gaps.length - 1] = { ...last, toEpoch: epoch, lacking: most }
     }
   }
   return gaps

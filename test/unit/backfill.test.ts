@@ -21,6 +21,7 @@ import { registryLookedAt } from '../../schemas/events/validators.ts'
 import { eventLogOfEachTest } from './event-log-of-each-test.ts'
 import { BEACON_CHAIN, chainTo, eventsIn, followBeacon, ofChain, trackValidators, until } from './follow-synthetic.ts'
 import { SyntheticChain, syntheticChain } from './synthetic-chain.ts'
+import { tellAsComputed } from './tell-as-computed.ts'
 
 const never = new AbortController().signal
 const eventLog = eventLogOfEachTest()
@@ -337,14 +338,7 @@ describe('of epochs that were computed of states', () => {
   const isRefused = (why: RegExp) =>
     expect.objectContaining({ code: 'usage', message: expect.stringMatching(why) }) as Error
 
-  /** What the log tells of an epoch, said to be computed. */
-  async function asComputed(epoch: number, formulas = FORMULAS_VERSION): Promise<void> {
-    const told = (await eventsOf('beacon.epochs')).find(({ id }) => id === `beacon.epoch-blocks:mainnet:${epoch}`)
-    const { header, columns } = decodeEvent(epochBlocks, told as EncodedEvent)
-    const proof = { formulas, stateRoot: `0x${'11'.repeat(32)}`, level: 'anchored' } as const
-    const data = { header: { ...header, proof }, columns }
-    await eventLog().append('beacon.epochs', [encodeEvent(epochBlocks, { ...(told as EncodedEvent), data })])
-  }
+  const asComputed = (epoch: number, formulas?: number) => tellAsComputed(eventLog(), epoch, formulas)
 
   /** An account has had a validator, and another one comes. */
   async function given(computed: number): Promise<{ readonly options: Parameters<typeof backfill>[0] }> {
@@ -382,7 +376,7 @@ describe('of epochs that were computed of states', () => {
     await backfill(backfilled(chain), range, never)
     await asComputed(3, FORMULAS_VERSION - 1)
     const gapsOf = async () => (await findGaps(backfilled(chain), range, never)).gaps
-    expect(await gapsOf()).toEqual([{ fromEpoch: 3, toEpoch: 3, lacking: undefined }])
+    expect(await gapsOf()).toEqual([{ fromEpoch: 3, toEpoch: 3, lacking: undefined, isComputed: true }])
     chain.offer = () => ({ bytes: 100 })
     const plans: RangePlan[] = []
     const onPlan = (plan: RangePlan) => void plans.push(plan)
