@@ -1,9 +1,12 @@
+import { cpSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type SettlementRecord, selectSettlements } from '../../api/rewards/select-settlements.ts'
 import { sumsOf, toSettledReward } from '../../api/rewards/settled-rewards.ts'
 import { readAccountBook } from '../../commands/admin/account-facts.ts'
 import { correctSettlement, lockSettlements } from '../../commands/admin/settlements.ts'
 import { correctLocked } from '../../commands/correct-locked.ts'
+import type { EmbeddedMode } from '../../infra/config/types.ts'
 import { openEventLog } from '../../infra/open-ports.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { lockedDifferences } from '../../processors/settlements/locked-differences.ts'
@@ -38,11 +41,21 @@ const paidAt = encodeEvent(feeRecipientsTold, {
   data: { chain: GIVEN_CHAIN, recipients, isOwn: true },
 })
 
-async function given(facts: readonly EncodedEvent[] = [paidAt]): Promise<TestSetting> {
+async function made(facts: readonly EncodedEvent[]): Promise<TestSetting> {
   const setting = await givenLog(settings(), chain, [tracked('a', keys), rated('a', '0.25', 0), ...facts])
   await inTables(setting)
   return setting
 }
+
+let first: Promise<TestSetting> | undefined
+/** Made once, and copied. */
+async function given(): Promise<TestSetting> {
+  first ??= made([paidAt])
+  const setting = settings()
+  cpSync(folderOf(await first), folderOf(setting), { recursive: true, verbatimSymlinks: true })
+  return setting
+}
+const folderOf = ({ config }: TestSetting) => dirname((config.mode as EmbeddedMode).eventLogFile)
 
 const served = (setting: TestSetting): Promise<readonly SettlementRecord[]> => processed(setting, servedIn)
 async function servedIn(warehouse: Warehouse): Promise<readonly SettlementRecord[]> {
@@ -159,7 +172,7 @@ describe('what is known of a block late', () => {
 
   it('takes back what nothing proves any more', { timeout: TEST_MS }, async () => {
     // Nobody has told where they are paid: a coinbase that relays name is not taken for the proposer's own.
-    const setting = await given([])
+    const setting = await made([])
     const height = (await localBlocks(setting)).get(secondDay) ?? 0
     await lock(setting, secondDay)
     const before = await served(setting)
@@ -177,7 +190,7 @@ describe('what is known of a block late', () => {
   })
 
   it('pays for a block of which nothing was settled', { timeout: TEST_MS }, async () => {
-    const setting = await given([])
+    const setting = await made([])
     const height = (await localBlocks(setting)).get(secondDay) ?? 0
     const unclear = sameProposers(await served(setting), height)
     await tell(
