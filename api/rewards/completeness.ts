@@ -1,4 +1,11 @@
-import { DAY_OFFSET_SEC, type DayNumber, epochOf, firstSlotOfDay, formatDay } from '../../schemas/eth/time.ts'
+import {
+  DAY_OFFSET_SEC,
+  type DayNumber,
+  dayOfSlot,
+  epochOf,
+  firstSlotOfDay,
+  formatDay,
+} from '../../schemas/eth/time.ts'
 import type { Completeness } from '../../schemas/routes/rewards/completeness.ts'
 import type { ListPage } from '../http/cursor.ts'
 import { answerList } from '../http/operation.ts'
@@ -60,11 +67,13 @@ export function lackingDays(
   const closed = new Set(closedDays.flatMap(({ day }) => (from <= day && day < to ? [day] : [])))
   const lacking = new Map<DayNumber, number | null>()
   for (let day = from; day < to; day++) {
-    const nextSlot = firstSlotOfDay(clock, day + 1, offsetSec)
-    if (nextSlot === 0) continue // the chain began later
+    const lastSlot = firstSlotOfDay(clock, day + 1, offsetSec) - 1
+    if (lastSlot < 0) continue // the chain began later
     const validators = missing.get(day) ?? (closed.has(day) ? 0 : null)
     if (validators === 0) continue
-    if (validators === null && epochOf(clock, nextSlot) > epoch) return { lacking, notFinalFrom: day }
+    // By whatever offset, a day is closed with the UTC+8 day that it ends in.
+    const closingSlot = firstSlotOfDay(clock, dayOfSlot(clock, lastSlot) + 1)
+    if (validators === null && epochOf(clock, closingSlot) > epoch) return { lacking, notFinalFrom: day }
     lacking.set(day, validators)
   }
   return { lacking, notFinalFrom: undefined }

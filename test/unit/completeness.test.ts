@@ -58,6 +58,24 @@ describe('a client can tell apart', () => {
   })
 })
 
+it('waits, by another offset, for the UTC+8 day in which a day ends', () => {
+  const utc = { ...horizon, closedDays: closed('2026-01-03', '2026-01-04') }
+  const asked = days('2026-01-03', '2026-01-06')
+  // The last slot of 2026-01-05 is 119, and that of the UTC+8 day that it ends in 135.
+  for (const epoch of [30, 33])
+    expect(completenessOf({ ...utc, epoch }, asked, new Map(), 0)).toEqual({
+      state: 'not_final',
+      final_through: '2026-01-04',
+      not_final_from: '2026-01-05',
+      incomplete: [],
+    })
+  expect(completenessOf({ ...utc, epoch: 34 }, asked, new Map(), 0)).toMatchObject({
+    state: 'incomplete',
+    not_final_from: null,
+    incomplete: [{ start_date: '2026-01-05', end_date: '2026-01-06', validators_missing: null }],
+  })
+})
+
 it('is about the days from the first closed one on that are over where totals are asked for', () => {
   expect(completenessOfTotals(horizon)).toMatchObject({
     state: 'incomplete',

@@ -13,7 +13,9 @@ export const Completeness = Type.Object(
         'days are final; the others are still to come. `incomplete`: something of final days is missing, see `incomplete`.',
     }),
     final_through: DayOrNone('Newest day that is closed; null before the first one.'),
-    not_final_from: DayOrNone('First of the days that is not final yet, and with it all after it; null when all are.'),
+    not_final_from: DayOrNone(
+      'First of the days that is not final yet, and with it all after it; null when all are. By another offset a day is final with the UTC+8 day that it ends in.',
+    ),
     incomplete: Type.Array(
       Type.Object(
         {
