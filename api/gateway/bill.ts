@@ -8,7 +8,8 @@ export const CLIENT_LEFT = 499
 const REFUSED_MIN = 400
 
 interface BilledCall {
-  readonly method: string
+  /** Undefined: it is no call that can be read. */
+  readonly method?: string | undefined
 }
 
 /** What is asked, until it has been read. */
@@ -97,7 +98,7 @@ export class Bill {
     this.#passed = undefined
     this.#billed = []
     const { of, meter, now } = this.#parts
-    const [{ method }] = this.#calls as [BilledCall]
+    const [{ method = OTHER_METHOD }] = this.#calls as [BilledCall]
     if (of !== undefined) meter.minuteAt(now())?.rowOf(of, method, status).addAnswerBytes(bytes)
   }
 
@@ -130,7 +131,7 @@ export class Bill {
     for (const [i, call] of this.#calls.entries()) {
       const own = this.#own.get(call)
       const isOfPlan = isBilled && !this.#isRefused(call)
-      const row = minute.rowOf(of, call.method, own ?? status)
+      const row = minute.rowOf(of, call.method ?? OTHER_METHOD, own ?? status)
       const [requestPart, answerPart] = [partOf(this.#requestBytes, i, length), partOf(answerBytes, i, length)]
       row.count({ billed: isOfPlan ? 1 : 0, ms, requestBytes: requestPart, answerBytes: answerPart })
       if (isOfPlan) this.#billed.push(row)

@@ -13,10 +13,22 @@ export interface Call {
   readonly to: number
 }
 
+/** What stands in a batch and is no call: it is answered, and never sent. */
+export interface NoCall {
+  readonly method?: undefined
+  /** As the client has written it, where it is one that JSON-RPC knows. */
+  readonly id: string | undefined
+  readonly why: string
+}
+
+export type Item = Call | NoCall
+
 export interface Calls {
   readonly status: 'read'
   readonly isBatch: boolean
   readonly calls: readonly Call[]
+  /** What is to be answered, in its order: the calls themselves, where there is nothing else. */
+  readonly items: readonly Item[]
 }
 
 export interface Unreadable {
@@ -72,7 +84,9 @@ interface Reading {
 
 function readSingle(body: Buffer, parsed: object, reading: Reading): Calls | Unreadable {
   const call = readCall(body, parsed, reading)
-  return 'status' in call ? call : { status: 'read', isBatch: false, calls: [call] }
+  if ('status' in call) return call
+  const calls = [call]
+  return { status: 'read', isBatch: false, calls, items: calls }
 }
 
 function readBatch(body: Buffer, parsed: readonly unknown[], { start, methodKey }: Reading): Calls | Unreadable {
@@ -81,17 +95,29 @@ function readBatch(body: Buffer, parsed: readonly unknown[], { start, methodKey 
     return { status: 'unreadable', fault: 'large', why: `the batch has more than ${CALLS_MAX} calls` }
   }
   const calls: Call[] = []
+  /** From the first one on that is no call. */
+  let items: Item[] | undefined
   const starts = itemsOf(body, start)
   for (const [i, item] of parsed.entries()) {
-    if (typeof item !== 'object' || item === null || Array.isArray(item)) {
-      return { status: 'unreadable', fault: 'request', why: 'the batch has something that is no call' }
-    }
-    const call = readCall(body, item, { start: starts[i] as number, methodKey })
-    if ('status' in call) return call
-    calls.push(call)
+    const read = readItem(body, item, { start: starts[i] as number, methodKey })
+    if (read.method === undefined) items ??= [...calls]
+    else calls.push(read)
+    items?.push(read)
   }
-  return { status: 'read', isBatch: true, calls }
+  return { status: 'read', isBatch: true, calls, items: items ?? calls }
 }
+
+function readItem(body: Buffer, parsed: unknown, reading: Reading): Item {
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return { id: undefined, why: NO_CALL }
+  const call = readCall(body, parsed, reading)
+  if (!('status' in call)) return call
+  const { id, why } = call
+  return { id: id !== undefined && ID.test(id) ? id : undefined, why }
+}
+
+const NO_CALL = 'the batch has something here that is no call'
+/** A text, a number or null, by what it begins with. */
+const ID = /^["\d-]|^null$/
 
 /** The call whose object begins at `start`: the text is known to be JSON, `parsed` is what it means. */
 function readCall(body: Buffer, parsed: object, { start: from, methodKey }: Reading): Call | Unreadable {

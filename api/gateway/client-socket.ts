@@ -7,7 +7,7 @@ import type { Protocol, Route, Service } from '../../schemas/protocols/protocol.
 import type { AllowedUse } from '../http/allowed-use.ts'
 import { type Bill, CLIENT_LEFT } from './bill.ts'
 import { Broadcast } from './broadcast.ts'
-import { type Call, type Calls, readCalls, type Unreadable } from './calls.ts'
+import { type Call, type Calls, type Item, readCalls, type Unreadable } from './calls.ts'
 import { ClientLink } from './client-link.ts'
 import { Exchange, type ExchangeOptions } from './exchange.ts'
 import { toRpcHeaders } from './headers.ts'
@@ -16,6 +16,7 @@ import type { Meter } from './meter.ts'
 import { type MethodRules, rulesOf } from './method-rules.ts'
 import { headProbeOf } from './newest-block.ts'
 import { needOldState } from './old-states.ts'
+import { listOf, type OwnAnswer } from './own-among.ts'
 import { type PreparedCalls, type Preparing, prepareCalls, refusalOfCall } from './prepare-calls.ts'
 import { type Refusal, rpcRefusal, tellRefusal } from './refusals.ts'
 import { Relay } from './relay.ts'
@@ -148,7 +149,7 @@ export class ClientSocket {
   #begin(message: Buffer): void {
     const { protocol, log } = this.#options
     const read = readCalls(message, protocol.webSocket?.methodKey)
-    const calls = read.status === 'read' ? read.calls.length : 1
+    const calls = read.status === 'read' ? read.items.length : 1
     this.#inFlight += calls
     const onOut = (): void => {
       this.#inFlight -= calls
@@ -177,14 +178,14 @@ export class ClientSocket {
     const preparing = { rules: this.#rules, publicAccess: undefined, allowed, hasNode }
     const prepared =
       this.#relay === undefined ? prepareCalls(message, read, preparing) : prepareForRelay(message, read, preparing)
-    bill?.asks(read.calls, message.length, prepared.own)
+    bill?.asks(read.items, message.length, prepared.own)
     if (prepared.body !== undefined && read.calls.some(({ method }) => this.#isOfSubscriptions(method))) {
       await this.#answerSubscriber(asked, onOut)
       return
     }
     const refusal = await this.#take(bill)
     if (refusal !== undefined) this.#client.answer(refuseAll(asked, refusal), onOut)
-    else if (prepared.body === undefined) this.#answerHere(bill, joinAnswers(read, prepared.answers), onOut)
+    else if (prepared.body === undefined) this.#answerHere(bill, tellOwn(read, prepared.answers), onOut)
     else if (this.#relay !== undefined) this.#relay.send({ text: prepared.body, bill, onOut })
     else {
       const answer = await this.#ask(asked, prepared as PreparedCalls)
@@ -305,21 +306,21 @@ function rpcPathOf({ services: [service] }: Protocol): string {
 /** What is sent as it came, alone: XRP has no batches. */
 function prepareForRelay(
   message: Buffer,
-  { isBatch, calls }: Calls,
+  { isBatch, calls, items }: Calls,
   preparing: Preparing,
 ): Pick<PreparedCalls, 'body' | 'answers' | 'own'> {
-  const own = new Map<Call, number>()
-  const refusals = calls.flatMap((call): readonly string[] => {
-    const why = 'the protocol has no batches'
-    const refusal: Refusal | undefined = isBatch
-      ? { kind: 'unreadable', fault: 'request', why }
-      : refusalOfCall(message, call, preparing)
-    if (refusal === undefined) return []
-    const told = tellRefusal(refusal)
-    own.set(call, told.status)
-    return [rpcRefusal(told, call.id)]
-  })
-  return refusals.length > 0 ? { body: undefined, answers: refusals, own } : { body: message, answers: [], own }
+  const [first] = calls as [Call, ...Call[]]
+  const why = 'the protocol has no batches'
+  const refusal: Refusal | undefined = isBatch
+    ? { kind: 'unreadable', fault: 'request', why }
+    : refusalOfCall(message, first, preparing)
+  if (refusal === undefined) return { body: message, answers: [], own: new Map() }
+  const told = tellRefusal(refusal)
+  return {
+    body: undefined,
+    answers: items.map(({ id }) => ({ text: rpcRefusal(told, id), before: 0 })),
+    own: new Map<Item, number>(items.map((item) => [item, told.status])),
+  }
 }
 
 function tellUnreadable({ fault, why, id }: Unreadable, bill: Bill | undefined): string {
@@ -329,17 +330,17 @@ function tellUnreadable({ fault, why, id }: Unreadable, bill: Bill | undefined):
   return answer
 }
 
-/** The refusal of each call, with its id: what was taken for them is given back. */
+/** The refusal of each item, with its id: what was taken for them is given back. */
 function refuseAll({ read, bill }: Pick<ReadMessage, 'read' | 'bill'>, refusal: Refusal): string {
   const told = tellRefusal(refusal)
-  const answer = joinAnswers(
+  const answer = tellOwn(
     read,
-    read.calls.map(({ id }) => rpcRefusal(told, id)),
+    read.items.map(({ id }) => ({ text: rpcRefusal(told, id), before: 0 })),
   )
   bill?.failed(told.status, Buffer.byteLength(answer))
   return answer
 }
 
-function joinAnswers({ isBatch }: Calls, answers: readonly string[]): string {
-  return isBatch ? `[${answers.join(',')}]` : (answers[0] as string)
+function tellOwn({ isBatch }: Calls, answers: readonly OwnAnswer[]): string {
+  return isBatch ? listOf(answers) : (answers[0] as OwnAnswer).text
 }

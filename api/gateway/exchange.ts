@@ -3,8 +3,8 @@ import type { AnswerHandler, Flow, UpstreamFault, UpstreamGroup, UpstreamRequest
 import type { Probe } from '../../schemas/protocols/protocol.ts'
 import { type Bill, CLIENT_LEFT } from './bill.ts'
 import { toClientHeaders } from './headers.ts'
-import { isArrayAt, skipBlanks } from './json-text.ts'
 import { newestBlockIn } from './newest-block.ts'
+import { type OwnAnswer, ownAmong, ownFirst } from './own-among.ts'
 import { type Refusal, refusalOf } from './refusals.ts'
 import { mayBeJson, Rival, WHOLE_BYTES_MAX } from './rival.ts'
 
@@ -48,8 +48,8 @@ export interface ExchangeOptions {
   readonly headProbe?: Probe | undefined
   /** Milliseconds without a first byte after which another node is asked, too; undefined: none is. */
   readonly hedgeMs: number | undefined
-  /** Answers of ours that stand before the node's in that to a batch. */
-  readonly answers?: readonly string[] | undefined
+  /** Answers of ours in that to a batch: among the node's, or before them in one that is streamed. */
+  readonly answers?: readonly OwnAnswer[] | undefined
   /** What becomes of the answer of a node; then it is held until it is whole. */
   readonly editAnswer?: ((answer: Buffer, node: string) => Buffer) | undefined
   /** Up to how many bytes an answer is held until it is whole; undefined: `WHOLE_BYTES_MAX`. */
@@ -147,8 +147,11 @@ export class Exchange implements AnswerHandler {
   }
 
   #tell(answer: Buffer): void {
-    const { response } = this.#options
-    const body = this.#joined(this.#options.editAnswer?.(answer, this.#node) ?? answer)
+    const { response, answers = [], editAnswer } = this.#options
+    const edited = editAnswer?.(answer, this.#node) ?? answer
+    const body = answers.length === 0 ? edited : ownAmong(edited, answers)
+    // Of calls that want no answer.
+    if (answers.length > 0 && this.#status === 204) this.#status = 200
     this.#writeHead(body.length)
     // With its headers as one text, which the engine writes as one piece; in Latin-1 each byte is a character.
     if (body.length <= ONE_PIECE_BYTES_MAX) response.end(body.toString('latin1'), 'latin1')
@@ -276,7 +279,9 @@ export class Exchange implements AnswerHandler {
     this.#isStreaming = true
     this.#dropRival()
     this.#writeHead(undefined)
-    this.#write(this.#joined(Buffer.concat(this.#chunks, this.#bytes)))
+    const { answers = [] } = this.#options
+    const begun = Buffer.concat(this.#chunks, this.#bytes)
+    this.#write(answers.length === 0 ? begun : ownFirst(begun, answers))
     this.#chunks = []
   }
 
@@ -288,18 +293,6 @@ export class Exchange implements AnswerHandler {
     this.#dropRival()
     this.#options.refuse(refusal, this.#sentBytes)
     if (this.#isStreaming) this.#options.response.destroy()
-  }
-
-  /** With answers of ours at the beginning of the list. */
-  #joined(answer: Buffer): Buffer {
-    const { answers = [] } = this.#options
-    if (answers.length === 0) return answer
-    const own = answers.join(',')
-    const from = skipBlanks(answer, 0)
-    if (from === answer.length) return Buffer.from(`[${own}]`)
-    if (!isArrayAt(answer, from)) return Buffer.concat([Buffer.from(`[${own},`), answer, Buffer.from(']')])
-    const isEmpty = answer[skipBlanks(answer, from + 1)] === 0x5d
-    return Buffer.concat([Buffer.from(`[${own}${isEmpty ? '' : ','}`), answer.subarray(from + 1)])
   }
 
   #write(chunk: Buffer): void {

@@ -6,6 +6,7 @@ import type { ClientRequest } from './client-exchange.ts'
 import type { Exchange } from './exchange.ts'
 import { rulesOf } from './method-rules.ts'
 import { needOldState, needsOldState } from './old-states.ts'
+import type { OwnAnswer } from './own-among.ts'
 import { PlainRequest } from './plain/plain-request.ts'
 import { NATIVE_BODY_BYTES_MAX } from './read-body.ts'
 import type { SentTransaction } from './sent-transaction.ts'
@@ -26,7 +27,7 @@ export interface Forwarded {
   readonly isJson: boolean
   /** Undefined: it asks for something else than the newest block. */
   readonly headProbe?: Probe | undefined
-  readonly answers?: readonly string[]
+  readonly answers?: readonly OwnAnswer[]
   readonly node?: string | undefined
   readonly editAnswer?: ((answer: Buffer, node: string) => Buffer) | undefined
   /** Called with what is on its way. */

@@ -21,6 +21,7 @@ import { Keys } from './keys.ts'
 import type { Meter, Taken } from './meter.ts'
 import { rulesOf } from './method-rules.ts'
 import { headProbeOf } from './newest-block.ts'
+import { listOf, type OwnAnswer } from './own-among.ts'
 import { ANY_ORIGIN, refuse, send, sendPreflight } from './own-answers.ts'
 import { PlainConnections } from './plain/plain-connections.ts'
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts'
@@ -232,7 +233,7 @@ export class Gateway {
     const rules = rulesOf(address.protocol)
     const hasNode = (id: string): boolean => this.#groupOf(admitted)?.has(id) !== false
     const prepared = prepareCalls(body, read, { rules, publicAccess: address.publicAccess, allowed, hasNode })
-    bill?.asks(read.calls, body.length, prepared.own)
+    bill?.asks(read.items, body.length, prepared.own)
     if (prepared.body === undefined) {
       this.#take(admitted, read, () => sendAnswers(admitted, read, prepared))
       return
@@ -410,7 +411,7 @@ function sendAnswers(
   { isBatch }: Calls,
   { answers, status }: PreparedCalls,
 ): void {
-  const body = isBatch ? `[${answers.join(',')}]` : (answers[0] as string)
+  const body = isBatch ? listOf(answers) : (answers[0] as OwnAnswer).text
   // Nobody hears an answer who has left while the counters were asked.
   if (response.destroyed) {
     bill?.answered(CLIENT_LEFT, 0)

@@ -27,10 +27,10 @@ export function refuse({ request, response, isRpc }: Refused, told: Told, read?:
   return send(request, response, { status: told.status, body })
 }
 
-/** Of each call of a batch, with its id. */
+/** Of each item of a batch, with its id. */
 function rpcBody(told: Told, read: Calls | Unreadable | undefined): string {
   if (read?.status !== 'read') return rpcRefusal(told, read?.id)
-  const answers = read.calls.map(({ id }) => rpcRefusal(told, id))
+  const answers = read.items.map(({ id }) => rpcRefusal(told, id))
   return read.isBatch ? `[${answers.join(',')}]` : (answers[0] as string)
 }
 

@@ -1,20 +1,21 @@
 import type { PublicAccess } from '../../schemas/protocols/public-methods.ts'
 import type { AllowedUse } from '../http/allowed-use.ts'
-import type { Call, Calls } from './calls.ts'
+import type { Call, Calls, Item } from './calls.ts'
 import { nameNode, readFilterCall } from './filters.ts'
 import type { MethodRules } from './method-rules.ts'
 import { foreignContract } from './named-contract.ts'
-import { type Refusal, rpcRefusal, tellRefusal } from './refusals.ts'
+import type { OwnAnswer } from './own-among.ts'
+import { type Refusal, rpcRefusal, type Told, tellRefusal } from './refusals.ts'
 
 /** Calls as they go to a node, and what is answered here. */
 export interface PreparedCalls {
   /** Undefined: nothing is left to send. */
   readonly body: Buffer | undefined
   /** Answers of ours, to those that are not sent. */
-  readonly answers: readonly string[]
-  /** HTTP's statuses of these, by their calls. */
-  readonly own: ReadonlyMap<Call, number>
-  /** HTTP's, where nothing else is answered. */
+  readonly answers: readonly OwnAnswer[]
+  /** HTTP's statuses of these, by what they answer. */
+  readonly own: ReadonlyMap<Item, number>
+  /** HTTP's, where nothing else is answered: that of a batch is 200, unless something in it may not be called. */
   readonly status: 200 | 403
   /** The node that has their filters: no other one can answer. */
   readonly node: string | undefined
@@ -36,25 +37,34 @@ export interface Preparing {
 const NO_FILTER = { status: 200, code: -32000, message: 'filter not found' }
 
 /**
- * Leaves out what may not be called, and finds the node of filters: that of the first one in a batch, at which filters of another node are
+ * Leaves out what is no call or may not be called, and finds the node of filters: that of the first one in a batch, at which filters of another node are
  * not found.
  */
 export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): PreparedCalls {
   const { rules, hasNode } = preparing
-  if (read.calls.every((call) => isPlain(body, call, preparing))) return asTheyCame(body)
-  const answers: string[] = []
-  const own = new Map<Call, number>()
+  const { calls, items } = read
+  if (items === calls && calls.every((call) => isPlain(body, call, preparing))) return asTheyCame(body)
+  const answers: OwnAnswer[] = []
+  const own = new Map<Item, number>()
   const sent: Buffer[] = []
+  /** How many answers a node owes. */
+  let before = 0
+  const answer = (item: Item, told: Pick<Told, 'status' | 'code' | 'message' | 'data'>): void => {
+    answers.push({ text: rpcRefusal(told, item.id), before })
+    own.set(item, told.status)
+  }
   const made = new Set<string>()
   let node: string | undefined
   let [isChanged, isRefused] = [false, false]
-  for (const call of read.calls) {
+  for (const call of items) {
     const { method } = call
+    if (method === undefined) {
+      answer(call, tellRefusal({ kind: 'unreadable', fault: 'request', why: call.why }))
+      continue
+    }
     const refusal = refusalOfCall(body, call, preparing)
     if (refusal !== undefined) {
-      const told = tellRefusal(refusal)
-      answers.push(rpcRefusal(told, call.id))
-      own.set(call, told.status)
+      answer(call, tellRefusal(refusal))
       isRefused = true
       continue
     }
@@ -62,14 +72,15 @@ export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): P
     if (rules.takesFilter(method)) {
       node ??= filter?.node
       if (filter === undefined || filter.node !== node || !hasNode(node)) {
-        answers.push(rpcRefusal(NO_FILTER, call.id))
-        own.set(call, NO_FILTER.status)
+        answer(call, NO_FILTER)
         continue
       }
       isChanged = true
     }
     if (rules.makesFilter(method)) made.add(call.id ?? 'null')
     sent.push(filter?.bytes ?? bytesOf(body, call))
+    // What has no id is not answered.
+    if (call.id !== undefined) before++
   }
   isChanged ||= answers.length > 0
   return {
@@ -83,8 +94,8 @@ export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): P
   }
 }
 
-const NO_ANSWERS: readonly string[] = []
-const NO_STATUSES: ReadonlyMap<Call, number> = new Map()
+const NO_ANSWERS: readonly OwnAnswer[] = []
+const NO_STATUSES: ReadonlyMap<Item, number> = new Map()
 
 /** What most calls are. */
 function asTheyCame(body: Buffer): PreparedCalls {

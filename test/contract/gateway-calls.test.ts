@@ -197,8 +197,8 @@ describe('a batch of which some calls are refused', () => {
     const { status, body } = await post(batch)
     expect(status).toBe(200)
     expect(body).toEqual([
-      refusal,
       { jsonrpc: '2.0', id: 1, result: '0x2a' },
+      refusal,
       { jsonrpc: '2.0', id: 3, result: '0x2a' },
     ])
     const sent = nodes.flatMap((node) => node.got.map((got) => JSON.parse(got.body) as Rpc[]))
@@ -208,6 +208,7 @@ describe('a batch of which some calls are refused', () => {
   test('is answered whole where the answer is long, and where it is no list', async () => {
     const long = 'x'.repeat(200_000)
     for (const node of nodes) node.answer = (_got, response) => sendJson(response, [{ id: 1, result: long }])
+    // What is streamed begins before it is known where its parts are.
     expect((await post(batch)).body).toEqual([refusal, { id: 1, result: long }])
     for (const node of nodes) node.answer = (_got, response) => sendJson(response, { error: { code: 1 } })
     expect((await post(batch)).body).toEqual([refusal, { error: { code: 1 } }])
@@ -218,6 +219,81 @@ describe('a batch of which some calls are refused', () => {
   test('has 403 where all are refused', async () => {
     expect((await post([batch[1], { ...batch[1], id: 4 }])).status).toBe(403)
     expect(gotBy()).toEqual([0, 0, 0])
+  })
+})
+
+describe('a batch with something that is no call', () => {
+  const call = { jsonrpc: '2.0', id: 1, method: 'eth_chainId' }
+  const answered = { jsonrpc: '2.0', id: 1, result: '0x2a' }
+  const invalid = (why: string, id: unknown = null) => ({
+    ...{ jsonrpc: '2.0', id },
+    error: { code: -32600, message: `Invalid Request: ${why}` },
+  })
+  const noCall = invalid('the batch has something here that is no call')
+  const noMethod = invalid('the call has no method')
+  const sent = () => nodes.flatMap((node) => node.got.map((got) => got.body))
+
+  test.each([
+    ['a number', 1, noCall],
+    ['null', null, noCall],
+    ['a batch', [{ ...call, method: 'admin_peers' }], noCall],
+    ['an object of something else', { foo: 'boo' }, noMethod],
+    ['no method, with a number for an id', { id: 5 }, invalid('the call has no method', 5)],
+    ['no method, with a text for an id', { id: 'a' }, invalid('the call has no method', 'a')],
+    ['no method, with null for an id', { id: null }, noMethod],
+    ['no method, with an id that is none', { id: { a: 1 } }, noMethod],
+    ['a number for the method', { ...call, id: 6, method: 7 }, invalid('the call has no method', 6)],
+    [
+      'two methods',
+      { id: 2, method: 'a', Method: 'admin_peers' },
+      invalid('the call has method twice, or in other letters', 2),
+    ],
+  ])('is answered for it in its place, and only calls reach a node: %s', async (_what, item, refused) => {
+    const last = { jsonrpc: '2.0', id: 9, method: 'eth_blockNumber' }
+    expect(await post([call, item, last])).toEqual({
+      status: 200,
+      body: [answered, refused, { jsonrpc: '2.0', id: 9, result: '0x2a' }],
+    })
+    expect(await post([item, call])).toEqual({ status: 200, body: [refused, answered] })
+    expect(await post([call, item])).toEqual({ status: 200, body: [answered, refused] })
+    const asked = [JSON.stringify([call]), JSON.stringify([call]), JSON.stringify([call, last])]
+    expect(sent().toSorted()).toEqual(asked.toSorted())
+  })
+
+  test('is answered for each of these, and the bytes of calls and answers stay', async () => {
+    const calls = ['{"jsonrpc":"2.0",  "id":12345678901234567890,"method":"eth_chainId"}', '{"method":"eth_call"}']
+    const answer = '[ { "result":"0x1",  "id" : 12345678901234567890} ]\n'
+    for (const node of nodes) node.answer = (_got, response) => response.end(answer)
+    const body = `[1, ${calls[0]},{"foo": "boo"}\n,${calls[1]},{}]`
+    const response = await gateway.ask(place, { method: 'POST', body })
+    expect([response.status, await response.text()]).toEqual([
+      200,
+      `[ ${JSON.stringify(noCall)},{ "result":"0x1",  "id" : 12345678901234567890},${JSON.stringify(noMethod)},${JSON.stringify(noMethod)} ]\n`,
+    ])
+    expect(sent()).toEqual([`[${calls.join(',')}]`])
+  })
+
+  test('is answered where it is all of it, and where nothing else wants an answer', async () => {
+    expect(await post([1])).toEqual({ status: 200, body: [noCall] })
+    expect(await post([1, 2, 3])).toEqual({ status: 200, body: [noCall, noCall, noCall] })
+    expect(sent()).toEqual([])
+    for (const node of nodes) node.answer = (_got, response) => response.writeHead(204).end()
+    expect(await post([{ jsonrpc: '2.0', method: 'eth_chainId' }, 1])).toEqual({ status: 200, body: [noCall] })
+  })
+
+  test('is answered beside calls that nobody may call, and is refused with the others where no node answers', async () => {
+    const refused = { jsonrpc: '2.0', id: 2, error: { code: -32601, message: 'Method not allowed: admin_peers' } }
+    const asked = [1, { jsonrpc: '2.0', id: 2, method: 'admin_peers' }]
+    expect(await post([...asked, call])).toEqual({ status: 200, body: [noCall, refused, answered] })
+    expect(await post(asked)).toEqual({ status: 403, body: [noCall, refused] })
+    for (const node of nodes) node.answer = (_got, response) => response.destroy()
+    const { status, body } = await post([call, { id: 5 }])
+    expect([status, (body as { id: number }[]).map(({ id }) => id)]).toEqual([502, [1, 5]])
+  })
+
+  test('counts as one of its hundred', async () => {
+    expect((await post(Array.from({ length: 101 }, () => 1))).status).toBe(413)
+    expect(((await post(Array.from({ length: 100 }, () => 1))).body as unknown[]).length).toBe(100)
   })
 })
 

@@ -210,7 +210,11 @@ test('hostile requests of two accounts end, none in a failure of ours or in what
     for (const { verb, path, body } of stub.got) {
       expect(matchRoute(services[i] as Service, verb, path.replace(/\?.*$/s, '')), `${verb} ${path}`).toBeDefined()
       // Bodies of native requests are the node's to read.
-      if (stub === node) expect(body).not.toContain('admin_peers')
+      if (stub === node) {
+        expect(body).not.toContain('admin_peers')
+        const calls = [JSON.parse(body)].flat() as readonly { readonly method?: unknown }[]
+        expect(calls.length > 0 && calls.every((call) => typeof call?.method === 'string'), body).toBe(true)
+      }
     }
   expect((await gateway.call('ethereum/mainnet', 'eth_chainId')).status).toBe(200)
 }, 600_000)

@@ -161,6 +161,11 @@ test('usage is what was done, to the call; what is billed is what the quota has 
   did({ method: 'admin_addPeer', status: 403 })
   expect(await post({ ...rpc('eth_getFilterChanges'), params: ['0x1'] })).toBe(200)
   did({ method: 'eth_getFilterChanges', status: 200, billed: 1 })
+  const withNoCalls = await post([1, rpc('eth_gasPrice', 2), { id: 3 }])
+  did({ method: 'eth_gasPrice', status: withNoCalls, billed: 1 })
+  did({ method: 'other', status: 400, calls: 2 })
+  expect(await post([1, 2, 3])).toBe(200)
+  did({ method: 'other', status: 400, calls: 3 })
   // A filter of nobody's is an answer, what is refused beside it is none.
   const unknown = [{ ...rpc('eth_uninstallFilter', 1), params: ['0x1'] }, rpc('admin_peers', 2)]
   expect(await post(unknown)).toBe(403)
@@ -273,6 +278,9 @@ async function askSockets(): Promise<void> {
   await say(rpc('admin_peers'))
   did({ method: 'admin_peers', status: 403 })
   await say('{')
+  did({ method: 'other', status: 400 })
+  await say([1, rpc('eth_gasPrice', 1)])
+  did({ method: 'eth_gasPrice', status: 200, billed: 1 })
   did({ method: 'other', status: 400 })
   await say([rpc('eth_gasPrice', 1), rpc('admin_peers', 2)])
   did({ method: 'eth_gasPrice', status: 200, billed: 1 })

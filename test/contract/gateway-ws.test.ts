@@ -156,6 +156,23 @@ describe('a call', () => {
     expect(JSON.parse(await client.ask(batch))).toEqual([1, 2].map((id) => ({ jsonrpc: '2.0', id, result: '0x2a' })))
   })
 
+  test('is answered in a batch with something that is none, which has an error of its own', async () => {
+    using client = await openClient(socketUrl(gateway, ETHEREUM))
+    const invalid = (id: unknown, why: string) => ({
+      ...{ jsonrpc: '2.0', id },
+      error: { code: -32600, message: `Invalid Request: ${why}` },
+    })
+    const noCall = invalid(null, 'the batch has something here that is no call')
+    const call = { jsonrpc: '2.0', id: 1, method: 'eth_chainId' }
+    expect(JSON.parse(await client.ask(JSON.stringify([{ id: 5 }, call, 1])))).toEqual([
+      invalid(5, 'the call has no method'),
+      { jsonrpc: '2.0', id: 1, result: '0x2a' },
+      noCall,
+    ])
+    expect(node.got.map(({ body }) => body)).toEqual([JSON.stringify([call])])
+    expect(JSON.parse(await client.ask('[1,2]'))).toEqual([noCall, noCall])
+  })
+
   test('of one client is never answered to another, whatever their ids are', async () => {
     const isOf = (from: string, text: string) => text.includes(`"result":"${from}"`) && text.includes('"id":1')
     node.answer = ({ body }, response) => {
@@ -193,6 +210,8 @@ describe('a call', () => {
       '{"id":7,"method":"stop"}',
       '{"id":7,"command":"ping","method":"stop"}',
       '[{"id":7,"command":"ping"}]',
+      '[{"id":7,"command":"ping"},1]',
+      '[1]',
     ])
       expect(await client.ask(refused), refused).toContain('"error":{"code"')
     expect(rippleSockets.got).toEqual(['{"id":7,"command":"server_info"}'])

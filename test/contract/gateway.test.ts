@@ -120,8 +120,6 @@ describe('a refusal', () => {
     ],
     ['letters that Unicode takes for others', '{"method":"eth_chainId","param\u017f":[],"params":[]}', 400, -32600],
     ['a command beside the method', '{"method":"eth_chainId","command":"admin_peers","id":1}', 400, -32600],
-    ['two methods in a batch', '[{"method":"eth_chainId"},{"method":"a","Method":"admin_peers"}]', 400, -32600],
-    ['a batch in a batch', '[[{"method":"admin_peers","id":1}]]', 400, -32600],
     ['a byte-order mark', '\ufeff{"method":"admin_peers","id":1}', 400, -32700],
     ['something behind it', '{"method":"eth_chainId","id":1}{"method":"admin_peers","id":2}', 400, -32700],
     ['a number for a key', '{"method":"eth_chainId",1:"admin_peers"}', 400, -32700],

@@ -23,6 +23,8 @@ export const HOSTILE_CALLS: readonly string[] = [
     `[${'{"method":"eth_chainId","id":1},'.repeat(120)}1]`,
     '[[]]',
     '[1,"a",null]',
+    '[{"method":"eth_chainId","id":1},1,{"foo":"boo"}]',
+    '[{"METHOD":"admin_peers","id":1},{"method":"eth_chainId","id":2},[{"method":"admin_peers","id":3}]]',
     'null',
     '1e999',
   ],
