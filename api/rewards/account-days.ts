@@ -4,7 +4,7 @@ import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import { IS_PUBLISHED } from '../../schemas/tables/day-levels.ts'
 import { AccountMemo } from '../http/account-memo.ts'
-import { type AccountScope, inStatements, seenValidators } from '../http/seen-validators.ts'
+import { type AccountScope, inStatements, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
 import { indicesOf, readTogether, SEEN_BY_RELATION, seenByParams } from '../http/small-accounts.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import { activationsOf } from './activations.ts'
@@ -136,16 +136,27 @@ const FIGURES_BY_VALIDATOR = `
     )
     WHERE is_whole = 1`
 
-const sumsSql = (figures: string): string => `
-  SELECT
-    seen.nth AS nth,
+const SUMS = `
     rewards.is_explained AS is_explained,
     toUInt16(rewards.day) AS day,
     sum(rewards.el_reward_wei) AS el_reward_wei,
     sum(rewards.cl_reward_gwei) AS cl_reward_gwei,
     countIf(toInt256(rewards.el_reward_wei) + toInt256(rewards.cl_reward_gwei) * 1000000000 > 0) AS earning,
     count() AS validators,
-    sum(rewards.version) AS versions,
+    sum(rewards.version) AS versions`
+
+/** Of validators that one account sees on all of the days, and that were activated before the first of them ended. */
+const SUMS_OF_ALL = `
+  SELECT 0 AS nth, ${SUMS}, count() AS activated
+  FROM
+  (
+    ${FIGURES_BY_DAY}
+  ) AS rewards
+  GROUP BY rewards.day, rewards.is_explained`
+
+const sumsSql = (figures: string): string => `
+  SELECT
+    seen.nth AS nth, ${SUMS},
     countIf(
       transform(rewards.validator_index, {indices:Array(UInt32)}, {activations:Array(UInt64)}, {never:UInt64})
         <= transform(toUInt16(rewards.day), {days:Array(UInt16)}, {lastEpochs:Array(UInt64)}, toUInt64(0))
@@ -179,9 +190,22 @@ async function selectDays(scope: ReadingScope, horizon: Horizon, days: readonly 
     never: FAR_FUTURE_EPOCH,
   }
   const sums = new Map<DayNumber, AccountDay>()
-  const sql = registered.length > BY_VALIDATOR_MAX ? SUMS_BY_DAY : SUMS_BY_VALIDATOR
+  const addRows = (rows: readonly SumRow[]): void => {
+    for (const row of rows) sums.set(row.day, addRow(sums.get(row.day) ?? noneOf(row.day), row))
+  }
+  const isLarge = registered.length > BY_VALIDATOR_MAX
+  const isOfAllDays = ({ index, intervals }: SeenValidator): boolean =>
+    (activations.get(index) ?? FAR_FUTURE_EPOCH) <= (lastEpochs[0] ?? 0) &&
+    intervals.some(({ fromDay, toDay }) => fromDay <= firstDay && lastDay < toDay)
+  // To join rows with the days on which they count takes the engine several times as long as to read them.
+  const ofAllDays = isLarge ? registered.filter(isOfAllDays) : []
+  for (const some of inStatements(ofAllDays)) {
+    const indices = some.map(({ index }) => index)
+    addRows(await scope.reader.query<SumRow>(SUMS_OF_ALL, { ...window, indices }))
+  }
+  const sql = isLarge ? SUMS_BY_DAY : SUMS_BY_VALIDATOR
   const reading = { ...scope, shared: scope.reader }
-  for (const some of inStatements(registered)) {
+  for (const some of inStatements(isLarge ? registered.filter((one) => !isOfAllDays(one)) : registered)) {
     const rows = await readTogether(reading, `days ${window.days}`, { some, activations }, async (warehouse, items) => {
       const accounts = items.map((item) => item.some)
       const known = new Map(items.flatMap((item) => item.some.map(({ index }) => [index, item.activations.get(index)])))
@@ -193,7 +217,7 @@ async function selectDays(scope: ReadingScope, horizon: Horizon, days: readonly 
       })
       return items.map((_, nth) => found.filter((row) => row.nth === nth))
     })
-    for (const row of rows) sums.set(row.day, addRow(sums.get(row.day) ?? noneOf(row.day), row))
+    addRows(rows)
   }
   const expected = expectedOf(validators, days)
   return days.flatMap(({ day }, at) => {
