@@ -94,8 +94,14 @@ function addTokenCommands(admin: Command, { run }: CommandLine): void {
     )
   token
     .command('revoke')
-    .description('revoke the access token that is read from standard input')
-    .action(() => run(async (setting) => (await import('./tokens.ts')).revokeToken(setting)))
+    .description('revoke the access token that is read from standard input, or the one that --sha256 names')
+    .option('--sha256 <beginning>', 'the beginning of its hash, as token list prints it: at least 8 hex digits')
+    .action(({ sha256 }: { sha256?: string }) =>
+      run(async (setting) => {
+        const { revokeToken, revokeTokenOfHash } = await import('./tokens.ts')
+        await (sha256 === undefined ? revokeToken(setting) : revokeTokenOfHash(setting, sha256))
+      }),
+    )
 }
 
 const PUBKEYS = [

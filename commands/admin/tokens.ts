@@ -21,6 +21,9 @@ import { knownAccount, refuseKnownAccount } from './known-account.ts'
 import { mailToken, openMailTo } from './mail-token.ts'
 
 const TOKEN_BYTES = 24
+/** Of a hash, by which a token is named: fewer are a slip sooner than a name. */
+const HASH_CHARACTERS_MIN = 8
+const HASH_BEGINNING = new RegExp(`^[0-9a-f]{${HASH_CHARACTERS_MIN},64}$`)
 const nothingDone = 'no token was created'
 
 interface TokenOptions {
@@ -112,16 +115,54 @@ export async function revokeToken(setting: Setting, input: AsyncIterable<Uint8Ar
   if (token === '')
     throw new AppError(
       'usage',
-      'No token on standard input: write it there, e.g. echo "$TOKEN" | epochline admin token revoke.',
+      'No token on standard input: write it there, e.g. echo "$TOKEN" | epochline admin token revoke; or name it by --sha256.',
     )
   const tokenHash = hashToken(token)
-  await addAccountFacts(setting, (book, envelope) => {
+  await revokeOf(setting, (book) => {
     const created = book.tokens().get(tokenHash)
     if (created === undefined) throw new AppError('usage', 'No such token was ever created here: nothing was revoked.')
+    return created
+  })
+}
+
+/**
+ * Revokes the token whose hash begins so, as `listTokens` tells it: nobody has to have the token itself. Throws AppError `usage` where
+ * none or several begin so.
+ */
+export async function revokeTokenOfHash(setting: Setting, beginning: string): Promise<void> {
+  const begun = checkedBeginning(beginning)
+  await revokeOf(setting, (book) => {
+    const found = [...book.tokens().values()].filter(({ tokenHash }) => tokenHash.startsWith(begun))
+    const [first, ...others] = found
+    if (first === undefined) throw new AppError('usage', `No token has a sha256 ${begun}…: nothing was revoked.`)
+    if (others.length > 0) {
+      const all = found.map(({ tokenHash, account }) => `${tokenHash} of ${account}`).join(', ')
+      throw new AppError(
+        'usage',
+        `--sha256 is the beginning of ${found.length} tokens, ${all}: nothing was revoked; give more of it.`,
+      )
+    }
+    return first
+  })
+}
+
+/** Lower case, without the mark behind a hash that is cut. */
+function checkedBeginning(beginning: string): string {
+  const begun = beginning.trim().replace(/…$/, '').toLowerCase()
+  if (HASH_BEGINNING.test(begun)) return begun
+  throw new AppError(
+    'usage',
+    `--sha256 is ${HASH_CHARACTERS_MIN} to 64 hex digits, the beginning of a token's hash as admin token list prints it, not ${JSON.stringify(beginning)}: nothing was revoked.`,
+  )
+}
+
+async function revokeOf(setting: Setting, choose: (book: AccountBook) => TokenFact): Promise<void> {
+  await addAccountFacts(setting, (book, envelope) => {
+    const { tokenHash, account } = choose(book)
     const id = `account.token-revoked:${tokenHash}`
     return {
       facts: [encodeEvent(tokenRevoked, { ...envelope, id, data: { tokenHash } })],
-      said: `The token sha256 ${tokenHash.slice(0, TOKEN_HASH_CHARACTERS)}… of ${created.account} was revoked.\n`,
+      said: `The token sha256 ${tokenHash.slice(0, TOKEN_HASH_CHARACTERS)}… of ${account} was revoked.\n`,
     }
   })
 }

@@ -4,9 +4,10 @@ import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { showAccount } from '../../commands/admin/accounts.ts'
-import { createToken, listTokens, revokeToken } from '../../commands/admin/tokens.ts'
+import { createToken, listTokens, revokeToken, revokeTokenOfHash } from '../../commands/admin/tokens.ts'
 import { openEventLog } from '../../infra/open-ports.ts'
-import { hashToken } from '../../schemas/events/accounts.ts'
+import { ACCOUNTS_KEY, hashToken, tokenCreated } from '../../schemas/events/accounts.ts'
+import { encodeEvent } from '../../schemas/events/codec.ts'
 import { refusal } from './given-log.ts'
 import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
 
@@ -114,6 +115,51 @@ it.each<[string, object, string | RegExp]>([
   setting.printed()
   expect(await refusal(createToken(setting, { account: 'a', new: false, ...options }))).toMatch(sentence)
   expect(await tokensIn(setting)).toHaveLength(1)
+})
+
+const beginningAlike = ['ab3b3bd8d3da'.padEnd(64, '0'), 'ab3b3bd8d3db'.padEnd(64, '0')] as const
+
+async function givenTokens(): Promise<TestSetting> {
+  const setting = settings()
+  await using eventLog = await openEventLog(setting.config, setting.log)
+  await eventLog.append(
+    'accounts',
+    ['a', 'b'].map((account, i) => {
+      const tokenHash = beginningAlike[i] ?? ''
+      const envelope = { key: ACCOUNTS_KEY, time: '2026-01-01T00:00:00Z', id: `account.token-created:${tokenHash}` }
+      return encodeEvent(tokenCreated, { ...envelope, data: { account, tokenHash, name: '', scopes: ['read'] } })
+    }),
+  )
+  return setting
+}
+
+it.each([
+  ['as it is listed', 'ab3b3bd8d3da'],
+  ['with the mark behind it', 'ab3b3bd8d3da…'],
+  ['in capitals', 'AB3B3BD8D3DA'],
+  ['as a whole', beginningAlike[0]],
+])('a token is revoked by its hash, %s, by who does not have it', async (_, beginning) => {
+  const setting = await givenTokens()
+  await revokeTokenOfHash(setting, beginning)
+  expect(setting.printed()).toBe('The token sha256 ab3b3bd8d3da… of a was revoked.\n')
+  const [first, second] = await tokensIn(setting)
+  expect(first).toMatch(/^sha256 ab3b3bd8d3da… {2}a .*, revoked /)
+  expect(second).not.toContain('revoked')
+})
+
+it.each([
+  [
+    'of several',
+    'ab3b3bd8',
+    `--sha256 is the beginning of 2 tokens, ${beginningAlike[0]} of a, ${beginningAlike[1]} of b: nothing was revoked; give more of it.`,
+  ],
+  ['of none', 'AB3B3BD9', 'No token has a sha256 ab3b3bd9…: nothing was revoked.'],
+  ['that is short', 'ab3b3bd', /^--sha256 is 8 to 64 hex digits, .*, not "ab3b3bd": nothing was revoked\.$/],
+  ['that is no hex', '0xab3b3bd8', /not "0xab3b3bd8": nothing was revoked\.$/],
+])('the beginning of a hash %s revokes nothing, and is refused with a sentence', async (_, beginning, sentence) => {
+  const setting = await givenTokens()
+  expect(await refusal(revokeTokenOfHash(setting, beginning))).toMatch(sentence)
+  expect((await tokensIn(setting)).join('')).not.toContain('revoked')
 })
 
 it('whoever gives out a token for a chain without validators is told that NFTs alone are served there', async () => {
