@@ -1,4 +1,4 @@
-import { constants, existsSync, readdirSync } from 'node:fs'
+import { constants, existsSync, readdirSync, statSync } from 'node:fs'
 import { access, mkdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { AppError } from '../schemas/errors.ts'
@@ -23,10 +23,19 @@ export async function prepareDataDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Throws AppError `usage` when there is no event log, naming a folder beside this one that has one and is named alike. */
+/**
+ * Throws AppError `usage` when there is no event log, naming a folder beside this one that has one and is named alike, and where the
+ * folder, or one above it, may not be entered: nobody knows what is in it then.
+ */
 export function requireEventLog(file: string): void {
-  if (existsSync(file)) return
   const folder = dirname(file)
+  const looked = lookFor(file)
+  if (looked === 'there') return
+  if (looked === 'denied')
+    throw new AppError(
+      'usage',
+      `Access to ${JSON.stringify(folder)} is denied, so whether it has an event log cannot be seen: run this as the user that the folder belongs to; another folder is named by --data or EPOCHLINE_DATA.`,
+    )
   const parent = dirname(resolve(folder))
   const meant = nearestName(basename(folder), foldersWith(basename(file), parent))
   const hint = meant === undefined ? '' : ` Did you mean ${join(dirname(folder), meant)}?`
@@ -34,6 +43,16 @@ export function requireEventLog(file: string): void {
     'usage',
     `There is no event log in ${JSON.stringify(folder)}: only all and ingest begin one; another folder is named by --data or EPOCHLINE_DATA.${hint}`,
   )
+}
+
+function lookFor(file: string): 'there' | 'absent' | 'denied' {
+  try {
+    statSync(file)
+    return 'there'
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error
+    return error.code === 'EACCES' || error.code === 'EPERM' ? 'denied' : 'absent'
+  }
 }
 
 function foldersWith(file: string, parent: string): readonly string[] {
