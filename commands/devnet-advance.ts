@@ -38,8 +38,14 @@ export interface AdvanceOptions {
 /** `epochline devnet advance`: leads the running devnet through time-lapse. */
 export async function advanceDevnet({ config, screen, signal }: Setting, options: AdvanceOptions): Promise<void> {
   const question = questionOf(options)
-  const print = (line: string): void => screen.print(`${line}\n`)
-  if (await askControl(devnetDirectory(config.dataDirectory), question, { print, signal })) return
+  const { epochs } = question
+  let told = 0
+  const print = (line: string): void => {
+    told = epochsOfLeg(line, epochs) ?? told
+    screen.print(`${line}\n`)
+  }
+  const cut = () => stopped(`at least ${told} of ${most(epochs, question.until)}`)
+  if (await askControl(devnetDirectory(config.dataDirectory), question, { print, signal, cut })) return
   throw new AppError(
     'usage',
     'No devnet runs in this data folder: start one with `npm start` or `npm run devnet`, or name its folder.',
@@ -67,6 +73,19 @@ function questionOf({ epochs, validator, until }: AdvanceOptions): Type.Static<t
   )
 }
 
+/** Nobody asked for it in a wrong way: it ends as a failure does. */
+function stopped(epochs: string): AppError {
+  return new AppError(
+    'node_unreachable',
+    `The devnet was stopped when it had been led through ${epochs} epochs: start it, and ask for the rest.`,
+    { retryable: true },
+  )
+}
+
+function most(epochs: number, until: object | undefined): string {
+  return until === undefined ? String(epochs) : `at most ${epochs}`
+}
+
 /** Answers what `advanceDevnet` asks; `onClock` hears how far the chain's clock is ahead, while it moves. */
 export function answerAdvance(devnet: Devnet, onClock: (aheadSec: number) => void): Answerer {
   return async (question, print) => {
@@ -89,6 +108,7 @@ export function answerAdvance(devnet: Devnet, onClock: (aheadSec: number) => voi
       print(formatLeg(leg, { slotsPerSecond, mayEndBefore: until !== undefined })).catch(() => undefined)
     })
     onClock(devnet.aheadSec)
+    if (journey.isStopped) throw stopped(`${journey.epochs} of ${most(epochs, until)}`)
     const { clock } = devnet
     const passed = epochOf(clock, journey.slot) - epochOf(clock, journey.fromSlot)
     const seconds = ((performance.now() - begun) / 1_000).toFixed(1)
@@ -103,6 +123,14 @@ export function answerAdvance(devnet: Devnet, onClock: (aheadSec: number) => voi
         `${formatInstant(slotTimeSec(clock, journey.slot))} on the chain, whose clock goes on from there`,
     )
   }
+}
+
+const LEG = /^devnet: (\d+) (?:of|slots, at most) (\d+)/
+
+/** Whole epochs that a line of `formatLeg` tells of, of all that were asked for; undefined for other lines. */
+export function epochsOfLeg(line: string, epochs: number): number | undefined {
+  const [, done, all] = LEG.exec(line) ?? []
+  return done === undefined || all === undefined ? undefined : Math.floor((Number(done) / Number(all)) * epochs)
 }
 
 /**

@@ -182,15 +182,20 @@ async function send(socket: Socket, reply: object, signal: AbortSignal): Promise
   await once(socket, 'drain', { signal })
 }
 
+interface Asking {
+  readonly print: (line: string) => void
+  readonly signal: AbortSignal
+  /** What is thrown when the program ends in the middle of its answer. */
+  readonly cut?: () => AppError
+}
+
+const endedBefore = (): AppError => new AppError('usage', 'The program ended before it had answered: ask again.')
+
 /**
  * Asks the program that holds the data folder, and hands out the lines of its answer. False when none listens. Throws the AppError
  * that it answered with; rejects with the signal's reason when it aborts.
  */
-export async function askControl(
-  dataDirectory: string,
-  question: unknown,
-  options: { readonly print: (line: string) => void; readonly signal: AbortSignal },
-): Promise<boolean> {
+export async function askControl(dataDirectory: string, question: unknown, options: Asking): Promise<boolean> {
   const socket = await connectTo(placeOf(dataDirectory))
   if (socket === undefined) return false
   const stop = (): void => void socket.destroy()
@@ -205,7 +210,7 @@ export async function askControl(
       else throw new AppError(reply.end.error.code, reply.end.error.message)
     }
     options.signal.throwIfAborted()
-    throw new AppError('usage', 'The program ended before it had answered: ask again.')
+    throw (options.cut ?? endedBefore)()
   } finally {
     options.signal.removeEventListener('abort', stop)
     socket.destroy()

@@ -23,8 +23,12 @@ export interface Leg {
 export interface Journey {
   readonly fromSlot: number
   readonly slot: number
-  /** False when the validator has not got its status in the epochs that were allowed. */
+  /** False when the validator has not got its status in the epochs that were allowed, and when it was stopped before. */
   readonly isThere: boolean
+  /** Whole epochs of those that it was to be led through; fewer than these where the devnet was stopped, or a validator was there before. */
+  readonly epochs: number
+  /** Whether the devnet was stopped before it was there. */
+  readonly isStopped: boolean
 }
 
 interface Parts {
@@ -71,21 +75,30 @@ export class TimeLapse {
     const { runner, history, clock } = this.#parts
     const fromSlot = history.headSlot
     const epochs = 'epochs' in to ? to.epochs : to.epochsMax
-    this.#targetSlot = fromSlot + epochs * clock.slotsPerEpoch
-    const isThere = () => 'epochs' in to || hasStatus(this.#parts, to)
+    const targetSlot = fromSlot + epochs * clock.slotsPerEpoch
+    this.#targetSlot = targetSlot
+    const isThere = () => ('epochs' in to ? history.headSlot >= targetSlot : hasStatus(this.#parts, to))
     const isEnough = (slot: number) => {
       if (slot % clock.slotsPerEpoch === 0) this.#keepUp()
-      onSlot({ fromSlot, slot, targetSlot: this.#targetSlot })
+      onSlot({ fromSlot, slot, targetSlot })
       return !('epochs' in to) && isThere()
     }
     try {
-      await runner.advanceTo(this.#targetSlot, isEnough)
+      await runner.advanceTo(targetSlot, isEnough)
     } finally {
       this.#targetSlot = -1
       this.#keepUp()
     }
+    const reached = history.headSlot
+    const isStopped = reached < targetSlot && !isThere()
     await runner.advanceTo(this.targetSlot) // of the epoch that the clock is in now
-    return { fromSlot, slot: history.headSlot, isThere: isThere() }
+    return {
+      fromSlot,
+      slot: history.headSlot,
+      isThere: isThere(),
+      epochs: Math.floor((reached - fromSlot) / clock.slotsPerEpoch),
+      isStopped,
+    }
   }
 
   #keepUp(): void {

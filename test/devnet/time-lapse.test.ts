@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as yieldToServer } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { answerAdvance } from '../../commands/devnet-advance.ts'
 import { askControl, serveControl } from '../../infra/control.ts'
@@ -53,6 +54,8 @@ test('time-lapse leads the chain and its clock on by whole epochs, and a restart
       fromSlot: 70,
       slot: 134,
       isThere: true,
+      epochs: 2,
+      isStopped: false,
     })
     expect(legs[0]).toEqual({ fromSlot: 70, slot: 71, targetSlot: 134 })
     expect(legs.at(-1)).toEqual({ fromSlot: 70, slot: 134, targetSlot: 134 })
@@ -68,7 +71,7 @@ test('time-lapse leads the chain and its clock on by whole epochs, and a restart
 test('time-lapse begins when the history up to now is there', { timeout: TIMEOUT_MS }, async () => {
   await using devnet = await openShortDevnet({ directory, clock: 'follow', now: () => NOW_SEC })
   expect(devnet.headSlot).toBeLessThan(70)
-  expect(await devnet.lead({ epochs: 1 })).toEqual({ fromSlot: 70, slot: 102, isThere: true })
+  expect(await devnet.lead({ epochs: 1 })).toMatchObject({ fromSlot: 70, slot: 102, isThere: true })
 })
 
 test('the chain that was led is the one that time would have made', { timeout: TIMEOUT_MS }, async () => {
@@ -127,4 +130,38 @@ test('a command leads the devnet of a folder, is told how it went, and is refuse
   const first = devnet.lead({ epochs: 32 })
   await expect(ask({ epochs: 1 })).rejects.toThrow('in time-lapse already')
   await first
+})
+
+test('a command is told how many epochs the devnet was led through when it was stopped', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const until = { pubkey: `0x${'ab'.repeat(48)}`, status: 'active_ongoing' }
+  for (const [question, most] of [
+    [{ epochs: 4_000 }, '4000'],
+    [{ epochs: 4_000, until }, 'at most 4000'],
+  ] as const) {
+    const stop = new AbortController()
+    await using devnet = await openFollowing({ signal: stop.signal })
+    await using _served = await serveControl(
+      directory,
+      answerAdvance(devnet, () => {}),
+      silentLog,
+    )
+    const begun = devnet.headSlot
+    const asked = askControl(
+      directory,
+      { command: 'devnet advance', ...question },
+      { print: () => {}, signal: AbortSignal.timeout(60_000) },
+    )
+    const outcome = asked.then(String, (error: unknown) => error)
+    while (devnet.headSlot < begun + 40) await yieldToServer()
+    stop.abort()
+    const error = await outcome
+    const epochs = Math.floor((devnet.headSlot - begun) / 32)
+    expect(epochs).toBeGreaterThan(0)
+    expect(error).toMatchObject({
+      code: 'node_unreachable', // which a command ends with 1 for
+      message: `The devnet was stopped when it had been led through ${epochs} of ${most} epochs: start it, and ask for the rest.`,
+    })
+  }
 })
