@@ -66,6 +66,9 @@ export const GRAPHQL_SCHEMAS: Readonly<Record<'GET' | 'POST', FastifySchema>> = 
     summary: 'A GraphQL query',
     params: PrefixParams,
     body: Request,
-    response,
+    response: {
+      ...response,
+      '415': { description: 'A body that is compressed', content: { [JSON_TYPE]: { schema: Result } } },
+    },
   },
 }

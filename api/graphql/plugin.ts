@@ -11,7 +11,7 @@ import { NFT_FAILURES, type NftRefusal } from '../../schemas/routes/nft/nft-rout
 import { envelopeErrors, NOT_READABLE, RefusedRequest, sendAnswer, TOO_MUCH } from '../http/answer.ts'
 import type { SentAnswer } from '../http/answers.ts'
 import type { SharedParts } from '../http/api-parts.ts'
-import { acceptTextOfAnyType } from '../http/body-rules.ts'
+import { acceptTextOfAnyType, COMPRESSED, CompressedBody } from '../http/body-rules.ts'
 import { openBudget } from '../http/budget.ts'
 import { chainOf, chainPath, requireChainAndAccount, standingOf } from '../http/chain-path.ts'
 import { COMPRESSION } from '../http/compression.ts'
@@ -59,7 +59,10 @@ const INNER_URL = 'http://localhost/graphql'
 /** The account's GraphQL on one chain at GET and POST behind the token: one operation per request, bounded before it runs. */
 export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): Promise<void> {
   const { log, now, unfundedRules, servesUnproven = false, answerMsMax = ANSWER_MS_MAX } = parts
-  app.setErrorHandler(envelopeErrors(log))
+  const envelope = envelopeErrors(log)
+  app.setErrorHandler((error, request, reply) =>
+    error instanceof CompressedBody ? sendUnsupported(reply) : envelope(error, request, reply),
+  )
   acceptTextOfAnyType(app)
   requireChainAndAccount(app, { ...parts, family: 'graphql', serves: () => true })
   const typeDefs = await Promise.all(SDL.map((file) => readFile(file, 'utf8')))
@@ -150,6 +153,12 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
       handler: answer,
     })
   }
+}
+
+/** As GraphQL over HTTP has it for what is no JSON. */
+function sendUnsupported(reply: FastifyReply): FastifyReply {
+  const errors = [new GraphQLError(`Unsupported Media Type: ${COMPRESSED}`, { extensions: { code: '415' } })]
+  return reply.status(415).send({ errors })
 }
 
 function sendTooMany(reply: FastifyReply, waitSec: number, parts: SharedParts): FastifyReply {

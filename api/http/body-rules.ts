@@ -1,4 +1,30 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
+import { refuse } from '../../schemas/routes/envelope.ts'
+import { RefusedRequest } from './answer.ts'
+
+export const COMPRESSED = 'the body is compressed: send it without Content-Encoding'
+
+/** A refusal of its own kind, for families whose errors have another shape. */
+export class CompressedBody extends RefusedRequest {
+  constructor() {
+    super(refuse('400', COMPRESSED))
+  }
+}
+
+/** Whether a body has a coding that nobody here takes off: read as text it would be called malformed. */
+export function isCompressed({ 'content-encoding': coding = '' }: IncomingHttpHeaders): boolean {
+  return !['', 'identity'].includes(coding.trim().toLowerCase())
+}
+
+/** Reads bodies of all types as text. */
+export function readBodiesAsText(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'string' }, ({ headers }, body, done) => {
+    if (isCompressed(headers)) done(new CompressedBody())
+    else done(null, body)
+  })
+}
 
 /**
  * Gives the handlers of a family the body as text, whatever its type says: a wrong or missing type must not refuse it. It is
@@ -8,6 +34,5 @@ export function acceptTextOfAnyType(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     delete request.headers['content-type']
   })
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
+  readBodiesAsText(app)
 }

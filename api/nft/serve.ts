@@ -12,6 +12,7 @@ import {
 import { RefusedRequest } from '../http/answer.ts'
 import type { SentAnswer } from '../http/answers.ts'
 import type { SharedParts } from '../http/api-parts.ts'
+import { CompressedBody, isCompressed, readBodiesAsText } from '../http/body-rules.ts'
 import { openBudget } from '../http/budget.ts'
 import { chainOf, refusalOf } from '../http/chain-path.ts'
 import { COMPRESSION } from '../http/compression.ts'
@@ -124,12 +125,12 @@ export function acceptBodies(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     delete request.headers['content-type']
   })
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
+  readBodiesAsText(app)
   app.addHook('preValidation', async (request) => {
     const { headers, method, raw } = request
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
     if (method !== 'GET' || !hasBody) return
+    if (isCompressed(headers)) throw new CompressedBody()
     const chunks: Buffer[] = []
     let bytes = 0
     for await (const chunk of raw as AsyncIterable<Buffer>) {

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Api, openApi } from '../../api/http/server.ts'
 import type { JobState } from '../../infra/ports/job-queue.ts'
@@ -48,7 +49,7 @@ async function create(body: unknown, { headers = {}, token = TOKEN, chain = 'eth
   const response = await fetch(`${api.url}/${chain}/${token}/api/v1/validator/create`, {
     method: 'POST',
     headers,
-    body: typeof body === 'string' ? body : JSON.stringify(body),
+    body: typeof body === 'string' || body instanceof Buffer ? body : JSON.stringify(body),
   })
   return { status: response.status, body: (await response.json()) as { code: string; msg: string; data: unknown } }
 }
@@ -157,6 +158,19 @@ describe('creating validators', () => {
       body: { code: '400', msg: `Param error: ${detail}`, data: null },
     })
     expect(queue.asked).toEqual([])
+  })
+
+  test.each(['gzip', 'GZIP', 'br'])('refuses a body that is compressed, and says so: %s', async (coding) => {
+    const body = gzipSync(JSON.stringify(good))
+    expect(await create(body, { headers: { 'content-encoding': coding } })).toEqual({
+      status: 400,
+      body: { code: '400', msg: 'Param error: the body is compressed: send it without Content-Encoding', data: null },
+    })
+    expect(queue.asked).toEqual([])
+  })
+
+  test('takes a body whose coding is none', async () => {
+    expect((await create(good, { headers: { 'content-encoding': 'identity' } })).status).not.toBe(400)
   })
 
   test.each([

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checksumAddress } from '../../schemas/eth/address.ts'
 import {
@@ -225,6 +226,23 @@ describe('refusals', () => {
     const response = await fetch(`${fixture.base}/graphql`, { method: 'POST', body, headers })
     expect(response.status).toBe(400)
     expect(fixture.logged().slice(logged)).not.toContain('"level":50')
+  })
+
+  test('refuses a body that is compressed with 415, and echoes nothing of it', async () => {
+    const response = await fetch(`${fixture.base}/graphql`, {
+      method: 'POST',
+      body: gzipSync('{"query":"{ newestEpoch }"}'),
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+    })
+    expect(response.status).toBe(415)
+    expect(await response.json()).toEqual({
+      errors: [
+        {
+          message: 'Unsupported Media Type: the body is compressed: send it without Content-Encoding',
+          extensions: { code: '415' },
+        },
+      ],
+    })
   })
 
   test.each(['?query={newestEpoch}&variables=x', '?query={newestEpoch}&extensions=x', '?query=%7B', ''])(

@@ -1,5 +1,6 @@
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
 import { Compile } from 'typebox/schema'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { URL_CHARACTERS_MAX } from '../../api/http/limits.ts'
@@ -41,15 +42,28 @@ const get: GivenNftApi['get'] = (...asked) => nft.get(...asked)
 const ask: GivenNftApi['ask'] = (...asked) => nft.ask(...asked)
 
 /** Fetch refuses some methods to its callers. */
-async function askBy(method: string, path: string) {
+async function askBy(method: string, path: string, { body, headers = {} }: { body?: Buffer; headers?: object } = {}) {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  request(`${nft.api.url}${path}`, { method }, resolve).on('error', reject).end()
+  request(`${nft.api.url}${path}`, { method, headers: { ...headers } }, resolve)
+    .on('error', reject)
+    .end(body)
   const response = await promise
   return { status: response.statusCode, headers: response.headers, body: JSON.parse(await text(response)) }
 }
 
 describe('paths and requests', () => {
   const question = `isHolderOfContract?contract_address=${ART}&wallet=${ANN}`
+
+  test.each(['GET', 'POST'])('are refused with a body that is compressed: %s', async (method) => {
+    const body = gzipSync('{}')
+    const headers = { 'content-encoding': 'gzip', 'content-length': body.length }
+    const answer = await askBy(method, `${base()}/getAssetTransfers`, { body, headers })
+    expect(answer.status).toBe(400)
+    expect(answer.body).toEqual({
+      ...{ code: 400, message: 'Param error', data: null },
+      detail: 'the body is compressed: send it without Content-Encoding',
+    })
+  })
 
   test('are the same at all forms of the path', async () => {
     const answers = await Promise.all(
