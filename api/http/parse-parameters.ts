@@ -14,8 +14,8 @@ interface Parsed {
 type Parse<Input> = (input: Input) => Parsed | Refusal
 type PropertyCheck = (value: unknown) => Refusal | undefined
 
-/** Integers are plain decimal text: no sign, blank, exponent or leading zero. */
-const DECIMAL = /^(0|[1-9][0-9]{0,15})$/
+/** Integers are plain decimal text: no blank, exponent or leading zero, and no sign but that of one below zero, whose limits are told. */
+const DECIMAL = /^(0|-?[1-9][0-9]{0,15})$/
 /** What follows an array's name in the key of one element. */
 const ELEMENT = /^\[[0-9]*\]$/
 /** Shorter names are anybody's: caches are passed by `_`, `t` and the like. */
@@ -80,12 +80,24 @@ function queryParser(schema: TObject): Parse<QueryTexts> {
       }
       if (!isArray(property) && texts.length > 1) return refuse('400', `${name} is given more than once`)
       const read = isArray(property) ? readArray(texts, property) : readScalar(first, property)
-      const refusal = checks.get(name)?.(read)
-      if (refusal !== undefined) return refusal
+      const check = checks.get(name)
+      const refusal = check?.(read)
+      if (refusal !== undefined) return isPlusLost(read, check) ? withDetail(refusal, PLUS_LOST) : refusal
       value[name] = read
     }
     return { status: 'parsed', value }
   }
+}
+
+const PLUS_LOST = '+ is written %2B in an address, where it is a blank'
+
+/** Whether a value that is refused would be one with a plus where it begins with a blank. */
+function isPlusLost(value: unknown, check: PropertyCheck | undefined): boolean {
+  return typeof value === 'string' && value.startsWith(' ') && check?.(`+${value.slice(1)}`) === undefined
+}
+
+function withDetail(refusal: Refusal, detail: string): Refusal {
+  return { ...refusal, detail: `${refusal.detail}: ${detail}` }
 }
 
 /** Finds the parameter that a key means: undefined where it means none of ours, null where it cannot be told. */

@@ -13,6 +13,7 @@ const Shape = Type.Object({
   step: Type.Optional(Type.Enum(['minute', 'hour'])),
   by: Type.Optional(Type.Array(Type.Union([Type.Literal('key'), Type.Literal('status')]))),
   validator_indexes: Type.Optional(Type.Array(Type.Integer())),
+  offset: Type.Optional(Type.String({ pattern: '^[+-]\\d\\d$' })),
 })
 
 /** Answers with what a handler gets, or with the refusal. */
@@ -65,6 +66,18 @@ describe('a query string', () => {
   })
 
   test.each([
+    ['page=0', '400', 'page must be >= 1'],
+    ['page=-1', '400', 'page must be >= 1'],
+    ['list=2,-1', '400', 'list/1 must be >= 0'],
+    ['page=-0', '400', 'page must be integer'],
+    ['page=-01', '400', 'page must be integer'],
+    ['page=-1.5', '400', 'page must be integer'],
+    ['page=--1', '400', 'page must be integer'],
+    [
+      'offset=+05',
+      '400',
+      'offset must match pattern "^[+-]\\d\\d$": + is written %2B in an address, where it is a blank',
+    ],
     ['page=01', '400', 'page'],
     ['page=+1', '400', 'page'],
     ['page=0x1', '400', 'page'],
@@ -97,6 +110,13 @@ describe('a query string', () => {
     expect(result.detail).toContain(detail)
   })
 })
+
+test.each(['offset=%2005:00', 'offset=05', 'offset=%2B5'])(
+  'no + is suggested where it would not help: %j',
+  async (text) => {
+    expect((await app.inject(`/?${text}`)).json().detail).toBe('offset must match pattern "^[+-]\\d\\d$"')
+  },
+)
 
 describe('a body', () => {
   const parse = async (body: string | undefined) =>
