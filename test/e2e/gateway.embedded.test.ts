@@ -65,11 +65,11 @@ describe('the gateway of a program with its devnet', () => {
   })
 
   it.each(Object.keys(CHAIN_IDS))(
-    'tells heads of %s over WebSocket as they come, each behind the one before',
+    'tells heads of %s over WebSocket as they come, each behind the one before, or on another branch',
     async (protocol) => {
       await answered(`${protocol}/mainnet`, 'eth_chainId')
       const socket = new WebSocket(`${program.url.replace('http', 'ws')}/ws/${protocol}/mainnet/${TOKEN}`)
-      const heads: { readonly hash: string; readonly parentHash: string }[] = []
+      const heads: { readonly hash: string; readonly parentHash: string; readonly number: string }[] = []
       socket.on('message', (data) => {
         const { params } = JSON.parse(data.toString()) as { params?: { result: (typeof heads)[number] } }
         if (params !== undefined) heads.push(params.result)
@@ -78,7 +78,11 @@ describe('the gateway of a program with its devnet', () => {
       socket.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}')
       await eventually('three heads', async () => (heads.length >= 3 ? true : undefined))
       socket.terminate()
-      for (const [i, { parentHash }] of heads.slice(1).entries()) expect(parentHash).toBe(heads[i]?.hash)
+      for (const [i, { parentHash, number }] of heads.slice(1).entries()) {
+        const before = heads[i]
+        // The devnet's chains change over to other branches now and then, whose first block is no higher.
+        if (Number(number) > Number(before?.number)) expect(parentHash).toBe(before?.hash)
+      }
     },
     2 * STEP_TIMEOUT_MS,
   )
