@@ -32,6 +32,11 @@ const run = promisify(execFile)
  * answer. All take turns, so that what else the machine does hits all of them. It needs Debian's nginx and wrk.
  */
 export async function benchGatewayCalls(): Promise<boolean> {
+  const missing = await missingOf(['nginx', 'wrk'])
+  if (missing.length > 0) {
+    process.stderr.write(`no ${missing.join(' and no ')} here: apt-get install nginx-light wrk\n`)
+    return false
+  }
   const report = new Report()
   await using open = new AsyncDisposableStack()
   const directory = mkdtempSync(join(tmpdir(), 'epochline-gateway-'))
@@ -167,6 +172,17 @@ http {
 ${http}
 }
 `
+
+/** Programs that are not there; those that are may end with whatever code they like. */
+async function missingOf(programs: readonly string[]): Promise<readonly string[]> {
+  const isMissing = (program: string): Promise<boolean> =>
+    run(program, ['-v']).then(
+      () => false,
+      (error: NodeJS.ErrnoException) => error.code === 'ENOENT',
+    )
+  const found = await Promise.all(programs.map(isMissing))
+  return programs.filter((_, i) => found[i])
+}
 
 const stubConfig = (port: number, counts: number): string =>
   nginxConfig(`
