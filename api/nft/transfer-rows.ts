@@ -182,10 +182,10 @@ interface LookedRow extends FlatRow {
 
 /** Rows that fit among the next ones of each stream, up to where all streams were looked at; `end` is that place, if there is more. */
 export async function lookAt(scope: NftScope, look: Look) {
-  const looked = upToEnd(scope, look, await readStreams(scope, look, ''))
-  if (looked.end?.join() !== look.behind?.join() || looked.end === undefined) return looked
-  // All that was looked at of a stream is of reverted blocks, at one place.
-  return upToEnd(scope, look, await readStreams(scope, look, ` AND ${scope.standing.notReverted}`))
+  const { isOfReverted, ...looked } = upToEnd(scope, look, await readStreams(scope, look, ''))
+  if (!isOfReverted) return looked
+  const { rows, end } = upToEnd(scope, look, await readStreams(scope, look, ` AND ${scope.standing.notReverted}`))
+  return { rows, end }
 }
 
 async function readStreams(
@@ -229,11 +229,16 @@ function upToEnd(
     seen.filter(({ fits }) => fits === 1),
     limit,
   )
-  if (end === undefined) return { rows: rows.map(toRow), end }
+  if (end === undefined) return { rows: rows.map(toRow), end, isOfReverted: false }
   const place = placeOfRow(end)
   // A row of a reverted block may have one that counts behind it, at its place.
   const isSeen = rows.some((row) => placeOfRow(row).join() === place.join())
-  return { rows: rows.map(toRow), end: isSeen ? place : placeBefore(place, parameters.order !== 'desc') }
+  return {
+    rows: rows.map(toRow),
+    end: isSeen ? place : placeBefore(place, parameters.order !== 'desc'),
+    // Nothing was found, as a stream was looked at no further than in blocks that do not count.
+    isOfReverted: rows.length === 0 && scope.standing.isReverted(end.of_block),
+  }
 }
 
 /** What lies between a place and the one before it. */

@@ -81,6 +81,7 @@ async function pages(
     for (const { block_number, log_index } of body.transfers) told.push(`${block_number} ${log_index}`)
     totals.add(body.total_count)
     if (body.page_key === null) return { told, totals }
+    expect(body.transfers, 'of a page that is not the last one').not.toEqual([])
     key = `&page_key=${encodeURIComponent(body.page_key)}`
   }
 }
