@@ -7,16 +7,13 @@ export const literalOf = ({ kind }: Column, value = ''): string =>
 
 /** Whether a row lies behind a sort key, as SQL. */
 export function isBehindSql(keys: readonly Column[], key: readonly string[]): string {
-  const places = keys.map((_, i) =>
-    keys
-      .slice(0, i + 1)
-      .map((one, j) => `${one.name} ${j === i ? '>' : '='} ${literalOf(one, key[j])}`)
-      .join(' AND '),
-  )
-  const further = places.map((place) => `(${place})`).join(' OR ')
-  const [first] = keys
+  const [first, ...others] = keys.map((one, i) => ({ name: one.name, value: literalOf(one, key[i]) }))
+  if (first === undefined) return '1'
+  const { name, value } = first
+  const further = others.reduceRight((rest, one) => {
+    const isBehind = `${one.name} > ${one.value}`
+    return rest === '' ? isBehind : `(${isBehind} OR ${one.name} = ${one.value} AND ${rest})`
+  }, '')
   // The engine finds where to begin by the first column sooner than by what is between several.
-  return first === undefined || keys.length === 1
-    ? further
-    : `${first.name} >= ${literalOf(first, key[0])} AND (${further})`
+  return further === '' ? `${name} > ${value}` : `${name} >= ${value} AND (${name} > ${value} OR ${further})`
 }

@@ -4,7 +4,9 @@ import { WEAK_CHECKS_SQL, type WeakCheckRow, weakestCheck } from '../../schemas/
 import { textSql } from '../../schemas/tables/literals.ts'
 import { notRevertedSql, REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
 import { Looks } from '../http/looks.ts'
-import { ToldContracts } from './told-contracts.ts'
+import { KeptTold } from './kept-told.ts'
+import type { ToldContract } from './told-contracts.ts'
+import type { ToldToken } from './told-tokens.ts'
 
 /** A block that an answer describes. */
 export interface Snapshot {
@@ -33,7 +35,9 @@ export interface NftStanding {
   /** Differs when a block was reverted, or came back. */
   readonly reverts: string
   /** What contracts say of themselves, as far as it was asked for while they say the same. */
-  readonly told: ToldContracts
+  readonly toldContracts: KeptTold<ToldContract>
+  /** The same of tokens, as lists tell it: by contract and id. */
+  readonly toldTokens: KeptTold<ToldToken>
   /** Differs when anything has changed that an answer is made of. */
   readonly position: string
   /** What page keys are signed with: the log's identity, which nobody is told. */
@@ -174,7 +178,6 @@ export class NftStandings {
     const position = [chain, start, head.hash, finalizedNumber, ...others.sort()].join(' ')
     const known = this.#known.get(chain)
     if (known?.position === position) return known
-    const contractsRead = [...valuesOf('contracts'), ...valuesOf('exchanges')].join()
     const weak = await this.#warehouse.query<WeakCheckRow>(WEAK_CHECKS_SQL, {
       chain,
       from: start,
@@ -183,7 +186,8 @@ export class NftStandings {
     const check = weakestCheck(weak)
     const standing = {
       ...{ start, head, finalizedNumber, check, reverts, position },
-      told: known?.told.position === contractsRead ? known.told : new ToldContracts(contractsRead),
+      toldContracts: keptOf(known?.toldContracts, [...valuesOf('contracts'), ...valuesOf('exchanges')]),
+      toldTokens: keptOf(known?.toldTokens, [...valuesOf('tokens'), ...valuesOf('exchanges')]),
       // Without a parameter: it is part of statements that have none.
       notReverted: notRevertedSql(
         [...reverted],
@@ -211,6 +215,12 @@ export class NftStandings {
     this.#reverted.set(chain, { reverts, hashes })
     return hashes
   }
+}
+
+/** What is kept where none of its kind was read since. */
+function keptOf<Value>(known: KeptTold<Value> | undefined, readings: readonly string[]): KeptTold<Value> {
+  const position = readings.join()
+  return known?.position === position ? known : new KeptTold(position)
 }
 
 /** The newest block below which one follows on the other, of the newest ones: where two are at one height, a revert is on its way. */

@@ -2,6 +2,7 @@ import { ADDRESS_BYTES } from '../../schemas/events/execution-block.ts'
 import { textSql } from '../../schemas/tables/literals.ts'
 import { hexKeys, lookUpKeys } from '../http/lookups.ts'
 import type { NftPin } from './asking.ts'
+import type { KeptTold } from './kept-told.ts'
 import type { Standard } from './metadata.ts'
 import { newestOf, type Versioned } from './newest-rows.ts'
 
@@ -24,41 +25,9 @@ export interface ToldContract {
   readonly version: string
 }
 
-/** That are kept together: about 50 MB. */
-const CHARACTERS_MAX = 16_000_000
-/** That one takes beside what it says. */
-const CHARACTERS_EACH = 200
-
-/** What contracts have told to those who asked, good for as long as no contract is read again: most collections are in many wallets. */
-export class ToldContracts {
-  /** Of which reading it is. */
-  readonly position: string
-  /** Null: nothing is told of it. */
-  readonly #known = new Map<string, ToldContract | null>()
-  #characters = 0
-
-  constructor(position: string) {
-    this.position = position
-  }
-
-  /** Undefined where nobody has asked. */
-  of(contract: string): ToldContract | null | undefined {
-    return this.#known.get(contract)
-  }
-
-  keep(contract: string, told: ToldContract | null): void {
-    this.#characters += (told?.name?.length ?? 0) + (told?.symbol?.length ?? 0) + CHARACTERS_EACH
-    if (this.#characters > CHARACTERS_MAX) {
-      this.#known.clear()
-      this.#characters = 0
-    }
-    this.#known.set(contract, told)
-  }
-}
-
 /** Where contracts are looked up; without a standing nothing is kept. */
 export type ContractTables = Pick<NftPin, 'warehouse' | 'chain'> & {
-  readonly standing?: Pick<NftPin['standing'], 'told'>
+  readonly standing?: { readonly toldContracts: KeptTold<ToldContract> }
 }
 
 interface ContractRow extends Versioned {
@@ -75,7 +44,7 @@ export async function selectContracts(
   const told = new Map<string, ToldContract>()
   const unknown: string[] = []
   for (const contract of new Set(contracts)) {
-    const known = standing?.told.of(contract)
+    const known = standing?.toldContracts.of(contract)
     if (known === undefined) unknown.push(contract)
     else if (known !== null) told.set(contract, known)
   }
@@ -90,7 +59,7 @@ export async function selectContracts(
   for (const contract of unknown) {
     const row = newest.get(contract)
     const own = row === undefined ? null : ({ ...JSON.parse(row.told), version: row.version } as ToldContract)
-    standing?.told.keep(contract, own)
+    standing?.toldContracts.keep(contract, own, (own?.name?.length ?? 0) + (own?.symbol?.length ?? 0))
     if (own !== null) told.set(contract, own)
   }
   return told

@@ -3,6 +3,7 @@ import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
 import { hexKeys, lookUpKeys } from '../http/lookups.ts'
 import { tokenHex } from './amounts.ts'
 import type { NftPin } from './asking.ts'
+import type { KeptTold } from './kept-told.ts'
 import type { Token } from './metadata.ts'
 import { newestOf, type Versioned } from './newest-rows.ts'
 
@@ -26,13 +27,35 @@ const keyOf = ({ contract, tokenId }: Token): string => `${contract.slice(2)}${t
 
 const rowKey = ({ of_token, of_kind }: Row): string => `${of_token}${of_kind}`
 
+/** Where tokens are looked up; without a standing nothing is kept. */
+type TokenTables = Pick<NftPin, 'warehouse' | 'chain'> & {
+  readonly standing?: { readonly toldTokens: KeptTold<ToldToken> }
+}
+
+const NOTHING_TOLD: ToldToken = { document: undefined, state: undefined }
+
 /** Of each token, in the order of the question. */
-export async function selectTokens(
-  { warehouse, chain }: Pick<NftPin, 'warehouse' | 'chain'>,
-  tokens: readonly Token[],
-): Promise<readonly ToldToken[]> {
-  if (tokens.length === 0) return []
+export async function selectTokens(tables: TokenTables, tokens: readonly Token[]): Promise<readonly ToldToken[]> {
+  const kept = tables.standing?.toldTokens
   const keys = tokens.map(keyOf)
+  const known = keys.map((key) => kept?.of(key))
+  const found = await lookUpTokens(
+    tables,
+    keys.filter((_, i) => known[i] === undefined),
+  )
+  const told = keys.map((key, i) => known[i] ?? found.get(key) ?? NOTHING_TOLD)
+  const [only] = told
+  if (told.length > 1 || only?.document?.is_cut !== true) return told
+  return [{ ...only, document: await selectWhole(tables, keys[0] as string) }]
+}
+
+/** By key, those of which something is told. */
+async function lookUpTokens(
+  { warehouse, chain, standing }: TokenTables,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, ToldToken>> {
+  const told = new Map<string, ToldToken>()
+  if (keys.length === 0) return told
   const rows = await lookUpKeys<Row>(
     warehouse,
     `SELECT hex(token) AS of_token, toString(kind) AS of_kind, told AS json, version FROM nft_token_told
@@ -40,17 +63,18 @@ export async function selectTokens(
     keys.join(''),
   )
   const newest = newestOf(rows, rowKey)
-  const told = keys.map((key) => {
+  for (const key of keys) {
     const of = (kind: string) => newest.get(`${key.toUpperCase()}${kind}`)?.json
     const [document, state] = [of('document'), of('state')]
-    return {
+    const own = {
       document: document === undefined ? undefined : (JSON.parse(document) as ToldDocument),
       state: state === undefined ? undefined : (JSON.parse(state) as ToldState),
     }
-  })
-  const [only] = told
-  if (told.length > 1 || only?.document?.is_cut !== true) return told
-  return [{ ...only, document: await selectWhole({ warehouse, chain }, keys[0] as string) }]
+    told.set(key, own)
+    const isTold = document !== undefined || state !== undefined
+    standing?.toldTokens.keep(key, isTold ? own : null, (document?.length ?? 0) + (state?.length ?? 0))
+  }
+  return told
 }
 
 /** The document with what lists leave out. */

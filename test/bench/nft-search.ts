@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { KeptTold } from '../../api/nft/kept-told.ts'
 import { searchContracts } from '../../api/nft/search.ts'
-import { ToldContracts } from '../../api/nft/told-contracts.ts'
+import type { ToldContract } from '../../api/nft/told-contracts.ts'
 import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
 import { openWarehouse } from '../../infra/warehouse/open.ts'
 import { namesSql } from './names-sql.ts'
@@ -39,7 +40,7 @@ export async function benchNftSearch(): Promise<boolean> {
     await migrate(warehouse, await readMigrations())
     await fill((sql) => warehouse.command(sql))
     // As in the program: what contracts have told is kept for the next question.
-    const tables = { warehouse, chain: 'bench', standing: { told: new ToldContracts('') } }
+    const tables = { warehouse, chain: 'bench', standing: { toldContracts: new KeptTold<ToldContract>('') } }
     const ask = async (place: number): Promise<number> => {
       const begin = performance.now()
       await searchContracts(tables, (QUERIES[place % QUERIES.length] as string).toLowerCase())

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
+import { KeptTold } from '../../api/nft/kept-told.ts'
 import { NftStandings } from '../../api/nft/standing.ts'
 import { selectContracts } from '../../api/nft/told-contracts.ts'
+import { selectTokens } from '../../api/nft/told-tokens.ts'
 import { noWords } from './no-words.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
@@ -16,12 +18,18 @@ async function read(kind: 'contracts' | 'tokens', version: bigint, name = ''): P
       ...{ chain: [CHAIN], contract: new Uint8Array(Buffer.from(ART.slice(2), 'hex')), name: [name] },
       ...{ has_name: Uint8Array.of(1), version: BigUint64Array.of(version) },
     })
+  if (kind === 'tokens')
+    await warehouse.insert('nft_token_told', {
+      ...{ chain: [CHAIN], token: new Uint8Array(Buffer.from(`${ART.slice(2)}${'00'.repeat(31)}01`, 'hex')) },
+      ...{ kind: ['document'], told: [JSON.stringify({ title: name, is_cut: true })] },
+      ...{ whole: [JSON.stringify({ title: `${name}, whole` })], version: BigUint64Array.of(version) },
+    })
   await warehouse.insert('nft_metadata_positions', {
     ...{ chain: [CHAIN], kind: [kind], bucket: Uint16Array.of(0), version: BigUint64Array.of(version) },
   })
 }
 
-/** A chain with a folded block, and who asks for contracts of it. */
+/** A chain with a folded block, and who asks for contracts and tokens of it. */
 async function given() {
   await stores().empty()
   const { warehouse } = stores()
@@ -37,12 +45,17 @@ async function given() {
     },
   }
   const standings = new NftStandings(warehouse, 0)
-  const nameOf = async (contract: string) => {
+  const tables = async () => {
     const standing = await standings.of(CHAIN)
     if (standing === undefined) throw new Error('nothing is folded')
-    return (await selectContracts({ warehouse: reader, chain: CHAIN, standing }, [contract])).get(contract)?.name
+    return { warehouse: reader, chain: CHAIN, standing }
   }
-  return { nameOf, lookups, standings }
+  const nameOf = async (contract: string) => (await selectContracts(await tables(), [contract])).get(contract)?.name
+  const titlesOf = async (...tokenIds: readonly string[]) => {
+    const tokens = tokenIds.map((tokenId) => ({ contract: ART, tokenId, standard: 'ERC721' as const }))
+    return (await selectTokens(await tables(), tokens)).map(({ document }) => document?.title)
+  }
+  return { nameOf, titlesOf, lookups, standings }
 }
 
 test('what a contract says, or that it says nothing, is looked up once', async () => {
@@ -65,6 +78,46 @@ test('it is looked up again when a contract was read since, and not when a token
   await read('contracts', 3n, 'Fine Art')
   expect(await nameOf(ART)).toBe('Fine Art')
   expect(lookups).toHaveLength(2)
+})
+
+test('what is told of a token, or that nothing is, is looked up once, among whichever tokens', async () => {
+  const { titlesOf, lookups } = await given()
+  await read('tokens', 1n, 'One')
+  expect(await titlesOf('1', '2')).toEqual(['One', undefined])
+  expect(await titlesOf('2', '1', '2')).toEqual([undefined, 'One', undefined])
+  expect(lookups).toHaveLength(1)
+  expect(await titlesOf('1', '3')).toEqual(['One', undefined])
+  expect(lookups).toHaveLength(2)
+})
+
+test('of a token alone all is told that lists leave out, though it was in a list before', async () => {
+  const { titlesOf } = await given()
+  await read('tokens', 1n, 'One')
+  await titlesOf('1', '2')
+  expect(await titlesOf('1')).toEqual(['One, whole'])
+  expect(await titlesOf('1', '2')).toEqual(['One', undefined])
+})
+
+test('a token is looked up again when one was read since, and not when a contract was', async () => {
+  const { titlesOf, lookups } = await given()
+  await read('tokens', 1n, 'One')
+  await titlesOf('1', '2')
+  await read('contracts', 2n, 'Art')
+  expect(await titlesOf('1', '2')).toEqual(['One', undefined])
+  expect(lookups).toHaveLength(1)
+  await read('tokens', 3n, 'First')
+  expect(await titlesOf('1', '2')).toEqual(['First', undefined])
+  expect(lookups).toHaveLength(2)
+})
+
+test('what does not fit beside the others takes their place', () => {
+  const kept = new KeptTold<string>('', 1_000)
+  kept.keep('a', 'one', 300)
+  kept.keep('b', null, 0)
+  kept.keep('a', 'one', 300)
+  expect([kept.of('a'), kept.of('b'), kept.of('c')]).toEqual(['one', null, undefined])
+  kept.keep('c', 'three', 200)
+  expect([kept.of('a'), kept.of('b'), kept.of('c')]).toEqual([undefined, undefined, 'three'])
 })
 
 test('an event that is told again changes nothing', async () => {
