@@ -43,8 +43,8 @@ export function selectValidatorEpochs(
   )
 }
 
-/** A finalized block; the execution fields are empty while its execution block is not known. */
-export interface ProposalRow extends FinalizedBlockRow {
+/** What a block paid; empty while its execution block is not known. */
+interface RevenueRow {
   readonly revenue_wei: string
   readonly claimed_wei: string
   readonly revenue_class: RevenueClass | ''
@@ -52,8 +52,19 @@ export interface ProposalRow extends FinalizedBlockRow {
   readonly is_contradicted: number
 }
 
+const NO_REVENUE: RevenueRow = {
+  revenue_wei: '0',
+  claimed_wei: '0',
+  revenue_class: '',
+  recipient: '',
+  is_contradicted: 0,
+}
+
+/** A finalized block. */
+export interface ProposalRow extends FinalizedBlockRow, RevenueRow {}
+
 /** Finalized blocks of slots `[fromSlot, toSlot)` by several proposers, by slot. */
-export function selectProposals(
+export async function selectProposals(
   warehouse: WarehouseReader,
   range: {
     readonly chain: string
@@ -62,18 +73,24 @@ export function selectProposals(
     readonly toSlot: number
   },
 ): Promise<ProposalRow[]> {
-  const own = `chain = {chain:String} AND slot >= {fromSlot:UInt64} AND slot < {toSlot:UInt64}
-    AND proposer_index IN {indices:Array(UInt32)}`
-  return warehouse.query<ProposalRow>(
-    `SELECT proposals.*, revenues.revenue_wei AS revenue_wei, revenues.claimed_wei AS claimed_wei,
-            revenues.revenue_class AS revenue_class, revenues.recipient AS recipient,
-            revenues.is_contradicted AS is_contradicted
-     FROM (SELECT * FROM finalized_blocks FINAL WHERE ${own}) AS proposals
-     LEFT JOIN (
-       ${blockRevenuesSql(`f.chain = {chain:String} AND f.proposer_index IN {indices:Array(UInt32)}
-         AND f.day IN (SELECT day FROM finalized_blocks WHERE ${own})`)}
-     ) AS revenues ON revenues.slot = proposals.slot
+  const blocks = await warehouse.query<FinalizedBlockRow>(
+    `SELECT * FROM finalized_blocks FINAL
+     WHERE chain = {chain:String} AND slot >= {fromSlot:UInt64} AND slot < {toSlot:UInt64}
+       AND proposer_index IN {indices:Array(UInt32)}
      ORDER BY slot`,
     { ...range },
   )
+  if (blocks.length === 0) return []
+  const revenues = await warehouse.query<RevenueRow & Pick<FinalizedBlockRow, 'slot'>>(
+    `SELECT slot, revenue_wei, claimed_wei, revenue_class, recipient, is_contradicted
+     FROM (${blockRevenuesSql('f.chain = {chain:String} AND f.proposer_index IN {indices:Array(UInt32)} AND f.day IN {days:Array(Date)}')})
+     WHERE slot >= {fromSlot:UInt64} AND slot < {toSlot:UInt64}`,
+    {
+      ...range,
+      indices: [...new Set(blocks.map(({ proposer_index }) => proposer_index))],
+      days: [...new Set(blocks.map(({ day }) => day))],
+    },
+  )
+  const revenueOf = new Map(revenues.map(({ slot, ...revenue }) => [slot, revenue]))
+  return blocks.map((block) => ({ ...block, ...(revenueOf.get(block.slot) ?? NO_REVENUE) }))
 }

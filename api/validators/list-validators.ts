@@ -1,3 +1,4 @@
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { blockRevenuesSql, PROVEN_CLASSES } from '../../schemas/tables/block-revenues.ts'
 import { type AccountScope, inStatements, isIn, seenValidators } from '../http/seen-validators.ts'
 import { indicesOf, readTogether } from '../http/small-accounts.ts'
@@ -62,8 +63,7 @@ export function feeRecipients(scope: AccountScope): Promise<ReadonlyMap<number, 
     const recipients = new Map<number, string>()
     for (const some of inStatements(registered)) {
       const rows = await readTogether(scope, 'recipients', some, async (warehouse, items) => {
-        const params = { chain: standing.chain, indices: indicesOf(items), proven: PROVEN_CLASSES }
-        const found = await warehouse.query<RecipientRow>(NEWEST_RECIPIENTS, params)
+        const found = await newestRecipients(warehouse, standing.chain, indicesOf(items))
         const rowOf = new Map(found.map((row) => [row.proposer_index, row]))
         return items.map((validators) => validators.flatMap(({ index }) => rowOf.get(index) ?? []))
       })
@@ -79,8 +79,23 @@ interface RecipientRow {
 }
 
 const OWN_BLOCKS = 'chain = {chain:String} AND proposer_index IN {indices:Array(UInt32)}'
+const NEWEST_DAYS = `
+  SELECT slot FROM finalized_blocks FINAL
+  WHERE ${OWN_BLOCKS} AND (proposer_index, day) IN
+    (SELECT proposer_index, argMax(day, slot) FROM finalized_blocks WHERE ${OWN_BLOCKS} GROUP BY proposer_index)`
 const NEWEST_RECIPIENTS = `
   SELECT proposer_index, argMax(recipient, slot) AS recipient
-  FROM (${blockRevenuesSql(`f.chain = {chain:String} AND (f.proposer_index, f.day) IN
-    (SELECT proposer_index, argMax(day, slot) FROM finalized_blocks WHERE ${OWN_BLOCKS} GROUP BY proposer_index)`)})
+  FROM (${blockRevenuesSql('f.chain = {chain:String} AND f.slot IN {slots:Array(UInt64)}')})
   WHERE revenue_class IN {proven:Array(String)} GROUP BY proposer_index`
+
+/** In two statements: with the first one within the other, six times, the engine takes twice as long to understand it. */
+async function newestRecipients(
+  warehouse: WarehouseReader,
+  chain: string,
+  indices: readonly number[],
+): Promise<readonly RecipientRow[]> {
+  const blocks = await warehouse.query<{ slot: string }>(NEWEST_DAYS, { chain, indices })
+  if (blocks.length === 0) return []
+  const slots = blocks.map(({ slot }) => BigInt(slot))
+  return await warehouse.query<RecipientRow>(NEWEST_RECIPIENTS, { chain, slots, proven: PROVEN_CLASSES })
+}

@@ -31,7 +31,8 @@ export const CLAIMED_CLASSES_SQL = `('${CLAIMED_CLASSES.join("', '")}')`
  * its blocks of the same day without a payment are taken for its own, unless payer and payee both were. By days, because a closed day
  * must not change with blocks of another one.
  *
- * `blocks` is a condition on the columns of `finalized_blocks AS f` that takes in a proposer's blocks of a day all or none;
+ * `blocks` is a condition on the columns of `finalized_blocks AS f` that takes in a proposer's blocks of a day all or none; it stands here
+ * six times, so that whoever asks often finds blocks by a statement of its own and gives their slots or days as parameters;
  * `recipients` the relation `r` of what was told, if it is not the table.
  * `revenue_wei` is proven, and 0 where the class is none of the proven ones; `claimed_wei` is what the block may have paid: the same
  * where it is proven. `is_contradicted` says that a relay claims something else than what is proven. Versions are sums over all that a
