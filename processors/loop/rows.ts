@@ -90,13 +90,19 @@ function joinColumn(parts: readonly InsertColumn[]): InsertColumn {
   if (first === undefined || Array.isArray(first) || first instanceof CodedTexts)
     return (parts as readonly Iterable<string>[]).flatMap((part) => [...part])
   const length = parts.reduce((sum, part) => sum + part.length, 0)
-  const joined = new (first.constructor as new (length: number) => Uint8Array)(length)
+  const joined = emptyLike(first, length)
   let at = 0
   for (const part of parts as readonly Uint8Array[]) {
     joined.set(part, at)
     at += part.length
   }
   return joined
+}
+
+/** A Buffer is bytes as any. */
+function emptyLike(column: InsertColumn, length: number): Uint8Array {
+  if (column instanceof Uint8Array) return new Uint8Array(length)
+  return new (column.constructor as new (length: number) => Uint8Array)(length)
 }
 
 /** Inserts into several tables at once. Rejects as the first of them, when none is under way any more: whoever tries again does it alone. */

@@ -31,6 +31,12 @@ describe('rows of one table', () => {
     expect(joined([rows(textColumn(2, 'a')), rows(['b'])])).toEqual(['a', 'a', 'b'])
   })
 
+  test('are joined as bytes where parts are buffers: to make one of these by its constructor is deprecated, and Node warns of it', () => {
+    const bytes = joined([rows(Buffer.from([1, 2])), rows(Uint8Array.of(3))])
+    expect(bytes).toEqual(Uint8Array.of(1, 2, 3))
+    expect(joined([rows(Uint16Array.of(1)), rows(Uint16Array.of(2))])).toEqual(Uint16Array.of(1, 2))
+  })
+
   test('are left out where there are none', () => {
     const some = rows(textColumn(1, 'a'))
     expect(joinRows([noRows('deposits'), some, noRows('nft_transfers')])).toEqual([some])
