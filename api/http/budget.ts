@@ -4,7 +4,7 @@ import { keysSql, type LookupReader, lookupSql, rowsOfLookups } from './lookups.
 import { ACCOUNTS_GATHERED_MAX, type GatheringReader } from './small-accounts.ts'
 import { GATHERED_MAX, SMALL_ACCOUNTS, type StatementQueue } from './statement-queue.ts'
 
-/** Of one request; the deepest GraphQL query with a handful of windows has some twenty-five. */
+/** Of one request: a level of GraphQL takes one for each window that is asked about, and two where its blocks tell what they paid. */
 export const STATEMENTS_MAX = 40
 /** That the statements of one request run, together. */
 export const STATEMENT_MS_MAX = 15_000

@@ -99,7 +99,7 @@ function joinColumn(parts: readonly InsertColumn[]): InsertColumn {
   return joined
 }
 
-/** A Buffer is bytes as any. */
+/** Room for so many values of the column's kind: a Buffer's own constructor is deprecated. */
 function emptyLike(column: InsertColumn, length: number): Uint8Array {
   if (column instanceof Uint8Array) return new Uint8Array(length)
   return new (column.constructor as new (length: number) => Uint8Array)(length)
