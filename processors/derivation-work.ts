@@ -4,9 +4,19 @@ import type { Warehouse } from '../infra/ports/warehouse.ts'
 import { AppError } from '../schemas/errors.ts'
 import { type DeriveDayInput, deriveDay } from '../schemas/jobs/derive-day.ts'
 import { type FoldNftInput, foldNft } from '../schemas/jobs/fold-nft.ts'
-import { type SettleAccountInput, settleAccount } from '../schemas/jobs/settle-account.ts'
+import { settleAccount } from '../schemas/jobs/settle-account.ts'
 import { pause } from '../schemas/wait.ts'
-import { everyAccount, everyDay, foldEverything, runDeriveDay, runFoldNft, runSettleAccount } from './derive.ts'
+import {
+  ACCOUNTS_TOGETHER_MAX,
+  everyAccount,
+  everyDay,
+  foldEverything,
+  inTogether,
+  runDeriveDay,
+  runFoldNft,
+  runSettleAccounts,
+} from './derive.ts'
+import { Gathering } from './gathering.ts'
 import { takeBackDay, takeBackSettlements } from './loop/drop-chains.ts'
 import { type FactsSource, type LogFacts, retractedSince } from './loop/log-facts.ts'
 import { FILLING_BLOCKS_MIN, mergeFolded, mergeSmall } from './nft/merges.ts'
@@ -45,6 +55,12 @@ export class DerivationWork {
   /** Of days that stayed open and chains that were folded, until when they rest, as `performance.now()` tells it. */
   readonly #restUntilMs = new Map<string, number>()
   readonly #hurrying = new AbortController()
+  /** Accounts, with the number of the attempt. */
+  readonly #settlements = new Gathering<{ readonly account: string; readonly attempt: number }>((asked) => {
+    const attempt = Math.max(...asked.map((one) => one.attempt))
+    const accounts = asked.map(({ account }) => account)
+    return this.#busy(() => settleUndisturbed(this.#ports, accounts, attempt))
+  })
   #running = 0
   #lastEndedMs = Number.NEGATIVE_INFINITY
   #filledMs = Number.NEGATIVE_INFINITY
@@ -69,8 +85,9 @@ export class DerivationWork {
       this.#work(deriveDay.name, (input, attempt) => this.#deriveDay(deriveDay.parse(input), attempt, signal), signal),
       this.#work(
         settleAccount.name,
-        (input, attempt) => this.#busy(() => settleUndisturbed(this.#ports, settleAccount.parse(input), attempt)),
+        (input, attempt) => this.#settlements.do({ account: settleAccount.parse(input).account, attempt }),
         signal,
+        ACCOUNTS_TOGETHER_MAX,
       ),
       this.#work(foldNft.name, (input) => this.#fold(foldNft.parse(input), signal), signal, FOLDS_AT_ONCE),
       this.#mergeFolded(signal),
@@ -186,9 +203,9 @@ export async function deriveAllUndisturbed(deriving: Deriving, signal: AbortSign
     if (signal.aborted) return
     await deriveUndisturbed(deriving, day, { attempt: MAYBE_AGAIN, settles: false })
   }
-  for (const account of await everyAccount(deriving.warehouse)) {
+  for (const accounts of inTogether(await everyAccount(deriving.warehouse))) {
     if (signal.aborted) return
-    await settleUndisturbed(deriving, { account }, MAYBE_AGAIN)
+    await settleUndisturbed(deriving, accounts, MAYBE_AGAIN)
   }
   await foldEverything(deriving.warehouse, signal)
 }
@@ -211,19 +228,19 @@ export async function deriveUndisturbed(
   }
 }
 
-/** `runSettleAccount`, of rows that still count when it is done. */
+/** `runSettleAccounts`, of rows that still count when it is done. */
 export async function settleUndisturbed(
   { warehouse, facts }: Deriving,
-  input: SettleAccountInput,
+  accounts: readonly string[],
   attempt = 1,
 ): Promise<void> {
   let known = await factsBefore(facts, attempt)
   for (;;) {
-    await runSettleAccount(warehouse, input)
+    await runSettleAccounts(warehouse, accounts)
     const now = await facts.current()
     const retracted = retractedSince(known, now)
     if (retracted.length === 0) return
-    for (const one of retracted) await takeBackSettlements(warehouse, one, input.account)
+    for (const one of retracted) await takeBackSettlements(warehouse, one, accounts)
     known = now
   }
 }

@@ -31,6 +31,9 @@ import { settleBlocks } from './settlements/settle.ts'
  */
 export const DERIVE_DELAY_MS = 1_500
 
+/** Accounts that are settled at once: to understand the statement takes the engine most of the time. */
+export const ACCOUNTS_TOGETHER_MAX = 64
+
 const NEVER = new AbortController().signal
 
 /** Work that rows of several events ask for. */
@@ -226,9 +229,9 @@ async function foldable(warehouse: Warehouse): Promise<readonly string[]> {
   return rows.map(({ chain }) => chain)
 }
 
-/** Settles all blocks of an account. */
-export async function runSettleAccount(warehouse: Warehouse, { account }: SettleAccountInput): Promise<void> {
-  await settleBlocks(warehouse, { by: 'account', account })
+/** Settles all blocks of accounts, `ACCOUNTS_TOGETHER_MAX` at most. */
+export async function runSettleAccounts(warehouse: Warehouse, accounts: readonly string[]): Promise<void> {
+  await settleBlocks(warehouse, { by: 'accounts', accounts })
   const removed = await warehouse.query<{ chain: string }>(
     'SELECT DISTINCT chain FROM settlements WHERE chain NOT IN (SELECT chain FROM chains)',
   )
@@ -295,7 +298,7 @@ export async function deriveTogether(warehouse: Warehouse, { chains, days, accou
   for (const chain of chains) await runFoldNft(warehouse, { chain }, NEVER)
   const settles = !(await everyAccount(warehouse)).every((account) => accounts.has(account))
   for (const day of days) await runDeriveDay(warehouse, day, { settles })
-  for (const account of accounts) await runSettleAccount(warehouse, { account })
+  for (const some of inTogether([...accounts])) await runSettleAccounts(warehouse, some)
 }
 
 /** Days that complete epochs lie in, of one chain if it is given. */
@@ -310,7 +313,7 @@ export async function everyDay(warehouse: Warehouse, chain?: string): Promise<re
 
 /** Settles all blocks of all accounts. */
 export async function settleEverybody(warehouse: Warehouse): Promise<void> {
-  for (const account of await everyAccount(warehouse)) await runSettleAccount(warehouse, { account })
+  for (const some of inTogether(await everyAccount(warehouse))) await runSettleAccounts(warehouse, some)
 }
 
 /** Days that a chain's complete epochs lie in. */
@@ -320,6 +323,14 @@ async function daysOfEpochs(warehouse: Warehouse, chain: string, clock: ChainClo
     { chain },
   )
   return new Set(slots.flatMap((row) => [row.first_slot, row.last_slot].map((slot) => dayOfSlot(clock, Number(slot)))))
+}
+
+/** All of some accounts, in groups that are settled at once. */
+export function inTogether(accounts: readonly string[]): readonly (readonly string[])[] {
+  const groups = Math.ceil(accounts.length / ACCOUNTS_TOGETHER_MAX)
+  return Array.from({ length: groups }, (_, i) =>
+    accounts.slice(i * ACCOUNTS_TOGETHER_MAX, (i + 1) * ACCOUNTS_TOGETHER_MAX),
+  )
 }
 
 /** Accounts that have validators. */

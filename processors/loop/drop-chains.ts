@@ -140,17 +140,17 @@ function deletionSql(table: Projection, where: string): string {
     : `DELETE FROM ${table} WHERE ${where}`
 }
 
-/** Deletes an account's settlements that may follow from retracted epochs, for the same reason. */
+/** Deletes settlements of accounts that may follow from retracted epochs, for the same reason. */
 export async function takeBackSettlements(
   warehouse: Warehouse,
   retracted: EpochsRetracted,
-  account: string,
+  accounts: readonly string[],
 ): Promise<void> {
   const { chain } = retracted
   const slot = firstSettled(retracted, await chainClock(warehouse, chain))
   await warehouse.command(
-    'DELETE FROM settlements WHERE chain = {chain:String} AND account = {account:String} AND slot >= {slot:UInt64}',
-    { chain, account, slot },
+    'DELETE FROM settlements WHERE chain = {chain:String} AND account IN {accounts:Array(String)} AND slot >= {slot:UInt64}',
+    { chain, accounts, slot },
   )
 }
 

@@ -9,7 +9,7 @@ const SETTLED_PER_INSERT_MAX = 50_000
 /** Which finalized blocks to settle (again); slots are inclusive. */
 export type SettlementScope =
   | { readonly by: 'slots'; readonly chain: string; readonly from: number; readonly to: number }
-  | { readonly by: 'account'; readonly account: string }
+  | { readonly by: 'accounts'; readonly accounts: readonly string[] }
 
 /** Of one question: their indices have to fit into one parameter of a server, 128 KiB (http_max_field_value_size). */
 const PROPOSERS_PER_QUESTION_MAX = 10_000
@@ -40,10 +40,10 @@ function scopeSql(scope: SettlementScope): { blocks: string; accounts: string; p
       return {
         blocks: 'f.chain = {chain:String} AND f.slot BETWEEN {from:UInt64} AND {to:UInt64}',
         accounts: '1',
-        params: { ...scope },
+        params: { chain: scope.chain, from: scope.from, to: scope.to },
       }
-    case 'account':
-      return { blocks: '1', accounts: 'a.account = {account:String}', params: { ...scope } }
+    case 'accounts':
+      return { blocks: '1', accounts: 'a.account IN {accounts:Array(String)}', params: { accounts: scope.accounts } }
   }
 }
 

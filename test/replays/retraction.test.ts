@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { deriveUndisturbed, settleUndisturbed } from '../../processors/derivation-work.ts'
-import { runDeriveDay, runSettleAccount } from '../../processors/derive.ts'
+import { runDeriveDay, runSettleAccounts } from '../../processors/derive.ts'
 import { project } from '../../processors/loop/consume.ts'
 import { dropRemoved } from '../../processors/loop/drop-chains.ts'
 import { openLogFacts } from '../../processors/loop/log-facts.ts'
@@ -151,7 +151,7 @@ it('takes back settlements of the day before the retracted epochs too, which res
   await insertBlocks(warehouse, right, 20n)
   await runDeriveDay(warehouse, { chain: CHAIN, day: DAY })
   expect(await settledSlots()).toEqual([])
-  await runSettleAccount(warehouse, { account: 'a' })
+  await runSettleAccounts(warehouse, ['a'])
   expect(await settledSlots()).toEqual([])
 })
 
@@ -193,7 +193,7 @@ it.each(['day', 'account'])(
     const { facts } = await openProcess(eventLog, late)
     const ports = { warehouse: late, facts }
     if (job === 'day') await deriveUndisturbed(ports, { chain: CHAIN, day: DAY })
-    else await settleUndisturbed(ports, { account: 'a' })
+    else await settleUndisturbed(ports, ['a'])
     expect(await settledSlots()).toEqual([])
   },
 )
@@ -217,7 +217,7 @@ it.each(['day', 'account'])(
     const run = (ports: typeof dying, attempt: number) =>
       job === 'day'
         ? deriveUndisturbed(ports, { chain: CHAIN, day: DAY }, { attempt })
-        : settleUndisturbed(ports, { account: 'a' }, attempt)
+        : settleUndisturbed(ports, ['a'], attempt)
     await expect(run(dying, 1)).rejects.toThrow('killed')
     expect(await settledSlots()).not.toEqual([])
     // The job was not acknowledged: a process that knows of the retraction gets it.

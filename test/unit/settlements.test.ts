@@ -1,15 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { executionRevertEvent } from '../../ingest/execution/block-events.ts'
+import { everyAccount } from '../../processors/derive.ts'
 import { project } from '../../processors/loop/consume.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
 import { paymentEvidence } from '../../processors/rewards/payment-evidence.ts'
 import { settleBlocks } from '../../processors/settlements/settle.ts'
 import { proveSettlements } from '../../processors/verify/prove-settlements.ts'
 import { findUnexplainedRevenue } from '../../processors/verify/unexplained-revenue.ts'
-import { ACCOUNTS_KEY, feeRateSet } from '../../schemas/events/accounts.ts'
+import { ACCOUNTS_KEY, feeRateSet, validatorsTracked } from '../../schemas/events/accounts.ts'
 import { decodeEvent, type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
 import { executionBlock } from '../../schemas/events/execution-block.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
+import { tracked } from './account-facts.ts'
 import { withFailedPayment } from './changed-events.ts'
 import { dumpTables, projecting, rebuildFrom } from './projecting.ts'
 import { chain, type Row, rebuiltTablesOfFile } from './rebuilt-tables.ts'
@@ -126,8 +128,25 @@ describe('a settlement', () => {
     await whole()
     const before = await settled()
     await warehouse().command('TRUNCATE TABLE settlements')
-    await settleBlocks(warehouse(), { by: 'account', account: 'a' }, 7)
+    await settleBlocks(warehouse(), { by: 'accounts', accounts: ['a'] }, 7)
     expect(await settled()).toEqual(before)
+  })
+
+  it('is the same of accounts that are settled together and one by one', { timeout: TEST_MS }, async () => {
+    const facts = chain.events.get('accounts') ?? []
+    const all = facts
+      .filter(({ type }) => type === validatorsTracked.name)
+      .map((e) => decodeEvent(validatorsTracked, e))
+    const given = tracked('b', all.flatMap(({ pubkeys }) => pubkeys).slice(0, 2))
+    await rebuilt(new Map([...chain.events, ['accounts', [...facts, given]]]))
+    const [before, accounts] = [await settled(), await everyAccount(warehouse())]
+    expect(new Set(before.map(({ account }) => account))).toEqual(new Set(accounts))
+    expect(accounts.toSorted()).toEqual(['a', 'b'])
+    for (const groups of [[accounts], accounts.map((account) => [account])]) {
+      await warehouse().command('TRUNCATE TABLE settlements')
+      for (const some of groups) await settleBlocks(warehouse(), { by: 'accounts', accounts: some })
+      expect(await settled()).toEqual(before)
+    }
   })
 
   it('takes a rate from the beginning of time as one that had begun, and one of the far future as one that had not', {
