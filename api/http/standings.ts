@@ -1,7 +1,7 @@
-import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { WarehouseReader, WordsReader } from '../../infra/ports/warehouse.ts'
 import type { TokenLimits } from '../../schemas/access-token.ts'
 import { type TokenLimitsRow, toTokenLimits } from '../../schemas/tables/accounts.ts'
-import { boundedReader } from './bounded-reader.ts'
+import { boundedReader, boundedWordsReader } from './bounded-reader.ts'
 import { STATEMENT_GIVEN_UP_MS } from './budget.ts'
 import { Looks } from './looks.ts'
 
@@ -32,7 +32,7 @@ export interface Standing extends AccountStanding {
   /** How many validators of the chain an account has, had or watches: no list of its validators is longer. */
   validatorsOf(account: string): number
   /** For what all requests share: no request's budget, and not ended with one. */
-  readonly warehouse: WarehouseReader
+  readonly warehouse: WordsReader
 }
 
 /** So long a look is good for: a revoked token works no longer than this after the processors know of it. */
@@ -134,7 +134,7 @@ export class Standings {
   /** For looks alone. */
   readonly #looking: WarehouseReader
   /** For figures that all share: whoever waits for them waits as long as for an account's own. */
-  readonly #warehouse: WarehouseReader
+  readonly #warehouse: WordsReader
   readonly #keptMsMax: number
   readonly #accounts: Looks<AccountStanding>
   /** By chain. */
@@ -144,7 +144,7 @@ export class Standings {
   #facts: { readonly accounts: string; readonly facts: Promise<AccountFacts> } | undefined
 
   constructor(
-    warehouse: WarehouseReader,
+    warehouse: WordsReader,
     {
       ageMsMax = STANDING_AGE_MS_MAX,
       keptMsMax = STANDING_KEPT_MS_MAX,
@@ -152,7 +152,7 @@ export class Standings {
     }: StandingsOptions = {},
   ) {
     this.#looking = boundedReader(warehouse, lookMsMax)
-    this.#warehouse = boundedReader(warehouse, STATEMENT_GIVEN_UP_MS)
+    this.#warehouse = boundedWordsReader(warehouse, STATEMENT_GIVEN_UP_MS)
     this.#keptMsMax = keptMsMax
     const looks = <Found>(sql: string, look: (chain: string) => Promise<Found>): Looks<Found> => {
       const tables = tablesOf(sql)

@@ -1,15 +1,15 @@
-import type { QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { type DayNumber, firstOfMonth, formatDay } from '../../schemas/eth/time.ts'
 import { END_OF_DAYS } from '../../schemas/ownership.ts'
-import { IS_PUBLISHED, IS_UNANCHORED, newestToldSql } from '../../schemas/tables/day-levels.ts'
-import { consensusDaysSql, dayRevenuesSql } from '../../schemas/tables/validator-days.ts'
+import { IS_PUBLISHED } from '../../schemas/tables/day-levels.ts'
 import { type AccountScope, inStatements, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
 import { readTogether, SEEN_BY_RELATION, seenByParams } from '../http/small-accounts.ts'
-import { StandingMemo } from '../http/standing-memo.ts'
 import { activationsOf } from './activations.ts'
 import { activatedAt } from './expected-validators.ts'
 import type { Horizon } from './horizon.ts'
+import { byPlace, type IncomeRow, incomeSql, ON_ITS_DAYS } from './income-rows.ts'
+import { openIncomes } from './open-incomes.ts'
 import type { ToldDay } from './running-days.ts'
 
 export interface Income {
@@ -37,29 +37,17 @@ export interface Incomes {
   readonly openDays: ReadonlyMap<number, readonly ToldDay[]>
 }
 
-interface IncomeRow {
-  /** Of the accounts that are asked for together. */
-  readonly nth: number
-  readonly validator_index: number
-  readonly el_reward_wei: string
-  readonly cl_reward_gwei: string
-  /** Days on which what it has is not explained: they are in no sum. */
-  readonly unproven: readonly DayNumber[]
+interface ClosedRow extends IncomeRow {
   /** Closed days that are whole, and explained; not those before it is active. */
-  readonly whole_days?: string
+  readonly whole_days: string
 }
 
-interface MonthsRow extends IncomeRow {
+interface MonthsRow extends ClosedRow {
   /** Months of which the account has the validator on some of the days. */
   readonly split: readonly DayNumber[]
   /** Rows that were written since the horizon was read, and have other days. */
   readonly moved: string
 }
-
-const sumsOf = (el: string, cl: string): string => `
-  seen.nth AS nth, income.validator_index AS validator_index, sumIf(${el}, income.is_explained) AS el_reward_wei,
-  sumIf(${cl}, income.is_explained) AS cl_reward_gwei, groupArrayIf(toUInt16(income.day), NOT income.is_explained) AS unproven`
-const ON_ITS_DAYS = `seen.from_day <= toUInt16(income.day) AND toUInt16(income.day) < seen.to_day`
 
 /** First closed day by whose end the validator of a row is activated. */
 const ACTIVE_FROM = 'transform(validator_index, {indices:Array(UInt32)}, {activeFrom:Array(UInt16)}, toUInt16(0))'
@@ -93,7 +81,7 @@ const MONTHS_INCOME = `
   GROUP BY nth, validator_index`
 
 const daysIncome = (isCounted: string): string => `
-  SELECT ${sumsOf('income.el', 'income.cl')}, []::Array(UInt16) AS split,
+  SELECT ${incomeSql('income.el', 'income.cl')}, []::Array(UInt16) AS split,
     countIf(income.is_whole = 1 AND income.is_explained AND income.active_from <= toUInt16(income.day)) AS whole_days, 0 AS moved
   FROM
   (
@@ -110,53 +98,6 @@ const DAYS_INCOME = daysIncome('1')
 const SPLIT_INCOME = daysIncome(`(seen.nth, income.validator_index, toUInt16(toStartOfMonth(income.day))) IN (
       SELECT arrayJoin(arrayZip({splitNth:Array(UInt16)}, {splitIndices:Array(UInt32)}, {splitMonths:Array(UInt16)}))
     )`)
-
-// Rows of epochs between the open ones that are not complete must not count: their detail may be there in part.
-const OPEN_EPOCHS = 'SELECT arrayJoin({openEpochs:Array(UInt32)})'
-const OPEN_DAYS = consensusDaysSql((index) => `${index} IN (SELECT arrayJoin({indices:Array(UInt32)}))`, OPEN_EPOCHS)
-// As when they are closed: an epoch that is not explained, or made of a state that no block names, leaves out the days that it lies in.
-const DAYS_OF_EPOCH = `
-    toDate(toDateTime({genesis:UInt64} + arrayJoin([epoch * {epoch_slots:UInt32}, (epoch + 1) * {epoch_slots:UInt32} - 1])
-      * {slot_sec:UInt32}, 'UTC') + 28800) AS day`
-const UNANCHORED_DAYS = `
-  SELECT day FROM (
-    SELECT ${DAYS_OF_EPOCH} FROM epoch_proofs FINAL
-    WHERE chain = {chain:String} AND epoch IN (${OPEN_EPOCHS}) AND ${IS_UNANCHORED}
-  )`
-const UNEXPLAINED_DAYS = `
-  SELECT ${DAYS_OF_EPOCH}, validator_index
-  FROM epoch_residuals FINAL
-  WHERE chain = {chain:String} AND epoch IN (${OPEN_EPOCHS}) AND residual_gwei != 0
-    AND version IN (${newestToldSql(`epoch IN (${OPEN_EPOCHS})`)})`
-const OPEN_INCOME = `
-  SELECT
-    ${sumsOf('toUInt256(0)', 'income.cl_reward')},
-    groupArrayIf((toUInt16(income.day), income.first_epoch, income.epochs), income.is_explained) AS explained
-  FROM (
-    SELECT
-      day, validator_index, cl_reward, first_epoch, epochs,
-      (day, validator_index) NOT IN (${UNEXPLAINED_DAYS}) AND day NOT IN (${UNANCHORED_DAYS}) AS is_explained
-    FROM (${OPEN_DAYS})
-  ) AS income
-  INNER JOIN ${SEEN_BY_RELATION} AS seen ON seen.validator_index = income.validator_index
-  WHERE ${ON_ITS_DAYS}
-  GROUP BY seen.nth, income.validator_index`
-
-// Of all proposers that the chain's accounts have: what makes revenues takes a tenth of a second to begin, whoever is asked about.
-const OPEN_REVENUES = `
-  SELECT toUInt16(day) AS day, validator_index, revenue
-  FROM (${dayRevenuesSql((index) => `${index} IN (SELECT validator_index FROM validators WHERE chain = {chain:String})`, OPEN_EPOCHS)})
-  WHERE revenue > 0`
-
-interface OpenRevenueRow {
-  readonly day: DayNumber
-  readonly validator_index: number
-  readonly revenue: string
-}
-
-type OpenRevenues = ReadonlyMap<number, readonly OpenRevenueRow[]>
-
-const revenuesMemo = new StandingMemo<OpenRevenues>((revenues) => revenues.size)
 
 /**
  * Closed days come from their rows (whole or not), open days from the detail, never both: the horizon tells which is which. Rows of
@@ -175,22 +116,23 @@ export async function selectIncomes(scope: AccountScope, horizon: Horizon): Prom
       readTogether(scope, 'closed incomes', { some, activations }, async (warehouse, items) =>
         byPlace(items, await closedRows(warehouse, horizon, items)),
       ),
-      openRows(scope, horizon, some),
+      openIncomes(scope, horizon, some),
     ])
-    for (const row of open) openDays.set(row.validator_index, row.explained)
-    for (const row of [...closed, ...open]) {
-      const income = { elRewardWei: BigInt(row.el_reward_wei), clRewardGwei: BigInt(row.cl_reward_gwei) }
-      incomes.set(row.validator_index, addIncome(incomes.get(row.validator_index) ?? NO_INCOME, income))
-      const whole = Number(row.whole_days ?? 0)
-      wholeDays.set(row.validator_index, (wholeDays.get(row.validator_index) ?? 0) + whole)
-      for (const day of row.unproven) unproven.set(day, (unproven.get(day) ?? 0) + 1)
+    const add = (index: number, income: Income, days: readonly DayNumber[]): void => {
+      incomes.set(index, addIncome(incomes.get(index) ?? NO_INCOME, income))
+      for (const day of days) unproven.set(day, (unproven.get(day) ?? 0) + 1)
+    }
+    for (const row of closed) {
+      const { validator_index: index } = row
+      add(index, { elRewardWei: BigInt(row.el_reward_wei), clRewardGwei: BigInt(row.cl_reward_gwei) }, row.unproven)
+      wholeDays.set(index, (wholeDays.get(index) ?? 0) + Number(row.whole_days))
+    }
+    for (const { index, elRewardWei, clRewardGwei, explained, unproven: days } of open) {
+      add(index, { elRewardWei, clRewardGwei }, days)
+      openDays.set(index, explained)
     }
   }
   return { incomes, unproven, wholeDays, openDays }
-}
-
-function byPlace<Row extends IncomeRow>(accounts: readonly unknown[], rows: readonly Row[]): readonly Row[][] {
-  return accounts.map((_, nth) => rows.filter((row) => row.nth === nth))
 }
 
 interface ActivatedValidators {
@@ -203,7 +145,7 @@ async function closedRows(
   warehouse: WarehouseReader,
   { chain, summedMonths, closedDays }: Horizon,
   items: readonly ActivatedValidators[],
-): Promise<readonly IncomeRow[]> {
+): Promise<readonly ClosedRow[]> {
   const daysOf = (isIn: (month: DayNumber) => boolean): readonly string[] =>
     closedDays.filter(({ day }) => isIn(firstOfMonth(day))).map(({ day }) => formatDay(day))
   const activated = new Map(
@@ -227,7 +169,7 @@ async function closedRows(
     },
   )
   if (rows.some(({ moved }) => moved !== '0'))
-    return await warehouse.query<IncomeRow>(DAYS_INCOME, { ...mine, days: daysOf(() => true) })
+    return await warehouse.query<ClosedRow>(DAYS_INCOME, { ...mine, days: daysOf(() => true) })
   const splits = rows.flatMap(({ split, ...of }) => split.map((month) => ({ month, ...of })))
   if (splits.length === 0) return rows
   const splitMonths = splits.map(({ month }) => month)
@@ -236,62 +178,10 @@ async function closedRows(
   const splitNth = splits.map(({ nth }) => nth)
   const ofSplits = { ...mine, splitMonths, splitIndices, splitNth, days: daysOf((month) => ofMonths.has(month)) }
   const indices = [...new Set(splitIndices)]
-  const found = await warehouse.query<IncomeRow>(SPLIT_INCOME, {
+  const found = await warehouse.query<ClosedRow>(SPLIT_INCOME, {
     ...ofSplits,
     indices,
     activeFrom: activeFrom(indices),
   })
   return [...rows, ...found]
-}
-
-async function openRows(
-  scope: AccountScope,
-  horizon: Horizon,
-  validators: readonly SeenValidator[],
-): Promise<readonly OpenIncome[]> {
-  const params = openParams(horizon)
-  const [rows, revenues] = await Promise.all([
-    readTogether(scope, 'open incomes', validators, async (warehouse, accounts) =>
-      byPlace(accounts, await warehouse.query<OpenRow>(OPEN_INCOME, { ...params, ...seenByParams(accounts) })),
-    ),
-    openRevenues(scope, params),
-  ])
-  return rows.map((row) => {
-    const explained = row.explained.map(([day, firstEpoch, epochs]) => ({ day, firstEpoch, epochs: Number(epochs) }))
-    const own = revenues.get(row.validator_index) ?? []
-    const counted = own.filter(({ day }) => explained.some((one) => one.day === day))
-    return { ...row, explained, el_reward_wei: `${counted.reduce((sum, { revenue }) => sum + BigInt(revenue), 0n)}` }
-  })
-}
-
-interface OpenRow extends IncomeRow {
-  readonly explained: readonly (readonly [day: DayNumber, firstEpoch: number, epochs: string])[]
-}
-
-interface OpenIncome extends IncomeRow {
-  readonly explained: readonly ToldDay[]
-}
-
-/** What the open days' blocks paid, by proposer: read once for all accounts. */
-function openRevenues({ standing }: AccountScope, params: QueryParams): Promise<OpenRevenues> {
-  return revenuesMemo.of(standing, '', async () => {
-    const rows = await standing.warehouse.query<OpenRevenueRow>(OPEN_REVENUES, params)
-    return Map.groupBy(rows, ({ validator_index }) => validator_index)
-  })
-}
-
-function openParams({ chain, clock, openDays, openEpochs, openSlots }: Horizon): QueryParams {
-  return {
-    chain,
-    days: openDays,
-    openEpochs,
-    first_epoch: openEpochs[0] ?? 0,
-    first_transition: openEpochs[0] ?? 0,
-    last_transition: openEpochs.at(-1) ?? 0,
-    first_slot: openSlots.first,
-    last_slot: openSlots.last,
-    genesis: clock.genesisTimeSec,
-    slot_sec: clock.secondsPerSlot,
-    epoch_slots: clock.slotsPerEpoch,
-  }
 }

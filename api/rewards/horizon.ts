@@ -19,8 +19,6 @@ export interface Horizon {
   readonly openDays: readonly string[]
   /** Complete epochs with a slot in an open day, ascending; after a backfill they may have gaps. */
   readonly openEpochs: readonly number[]
-  /** Slots around the open epochs, inclusive; 0 and 0 when there are none. */
-  readonly openSlots: { readonly first: number; readonly last: number }
   /** Differs when a rebuild has put other tables in place. */
   readonly exchanges: string
 }
@@ -39,8 +37,6 @@ interface HorizonRow {
   readonly epochs: string
   readonly open_days: readonly string[]
   readonly open_epochs: readonly number[]
-  readonly open_first: string
-  readonly open_last: string
   readonly exchanges: string
   readonly genesis: string
   readonly slot_sec: number
@@ -61,8 +57,6 @@ const HORIZON = `
     count() AS epochs,
     arraySort(groupUniqArrayIf(day, is_open)) AS open_days,
     arraySort(groupUniqArrayIf(epoch, is_open)) AS open_epochs,
-    minIf(first_slot, is_open) AS open_first,
-    maxIf(last_slot, is_open) AS open_last,
     any(genesis_time_sec) AS genesis,
     any(seconds_per_slot) AS slot_sec,
     any(slots_per_epoch) AS epoch_slots
@@ -106,7 +100,6 @@ async function selectHorizon(warehouse: WarehouseReader, chain: string): Promise
     summedMonths: summedMonthsOf(row),
     openDays: row.open_days,
     openEpochs: row.open_epochs,
-    openSlots: { first: Number(row.open_first), last: Number(row.open_last) },
     exchanges: row.exchanges,
   }
 }

@@ -71,15 +71,14 @@ function daysSql(
   { validators, epochs, days: { dayOf } }: AskedDays,
   revenue: { readonly columns: string; readonly versions: string; readonly join: string },
 ): string {
-  const counted = countedIn(epochs)
   const day = { epoch: dayOf('epoch * {epoch_slots:UInt32}'), slot: dayOf('slot') }
-  const mine = (column: string): string => (validators === undefined ? '' : `AND ${validators(column)}`)
+  const conditions = `${countedIn(epochs)} ${validators === undefined ? '' : `AND ${validators('validator_index')}`}`
   return `
   SELECT
     e.day AS day, e.validator_index AS validator_index,
     e.source AS source, e.target AS target, e.head AS head, e.inactivity AS inactivity,
     l.sync AS sync, l.proposer AS proposer, l.slashing_penalty AS slashing_penalty,
-    e.source + e.target + e.head + e.inactivity + l.sync + l.proposer + l.slashing_penalty AS cl_reward,
+    ${CREDITED} + ${ENTERED} AS cl_reward,
     l.deposits AS deposits, l.withdrawals AS withdrawals, l.returned AS returned, l.moved AS moved,
     l.consolidated_in AS consolidated_in, l.consolidated_out AS consolidated_out,
     l.deposits + l.withdrawals + l.returned + l.moved + l.consolidated_in + l.consolidated_out AS flows,
@@ -87,19 +86,32 @@ function daysSql(
     e.first_epoch AS first_epoch, e.epochs AS epochs, e.active_epochs AS active_epochs,
     e.effective_balance_epochs AS effective_balance_epochs, l.first_deposit_epoch AS first_deposit_epoch,
     ${revenue.versions} AS versions
-  FROM (
+  FROM (${transitionsSql(day.epoch, conditions)}
+  ) AS e
+  LEFT JOIN (${entriesSql(day.slot, conditions)}
+  ) AS l ON l.day = e.day AND l.validator_index = e.validator_index
+  ${revenue.join}`
+}
+
+/** What the two parts of the detail say of a validator's income on a day, gwei: `e` of `transitionsSql`, `l` of `entriesSql`. */
+const CREDITED = 'e.source + e.target + e.head + e.inactivity'
+const ENTERED = 'l.sync + l.proposer + l.slashing_penalty'
+
+/** What transitions credit, by day and validator. `day` is that of an epoch, an expression, and so are further conditions. */
+const transitionsSql = (day: string, conditions: string): string => `
     SELECT
-      ${day.epoch} AS day, validator_index, sum(source_gwei) AS source, sum(target_gwei) AS target, sum(head_gwei) AS head,
+      ${day} AS day, validator_index, sum(source_gwei) AS source, sum(target_gwei) AS target, sum(head_gwei) AS head,
       sum(inactivity_gwei) AS inactivity, min(epoch) AS first_epoch, count() AS epochs, countIf(${IS_ACTIVE}) AS active_epochs,
       sumIf(effective_balance_gwei, ${IS_ACTIVE}) AS effective_balance_epochs, sum(version) AS versions
     FROM validator_epochs FINAL
     WHERE chain = {chain:String} AND epoch BETWEEN {first_transition:UInt32} AND {last_transition:UInt32}
-      AND ${isAsked(day.epoch)} ${counted} ${mine('validator_index')}
-    GROUP BY ${day.epoch}, validator_index
-  ) AS e
-  LEFT JOIN (
+      AND ${isAsked(day)} ${conditions}
+    GROUP BY ${day}, validator_index`
+
+/** What blocks and queues change, by the day of the slot, likewise. */
+const entriesSql = (day: string, conditions: string): string => `
     SELECT
-      ${day.slot} AS day, validator_index,
+      ${day} AS day, validator_index,
       sumIf(amount_gwei, kind = 'sync') AS sync, sumIf(amount_gwei, kind = 'proposer') AS proposer,
       sumIf(amount_gwei, ${IS_SLASHING}) AS slashing_penalty,
       sumIf(amount_gwei, kind = 'deposit') AS deposits, sumIf(amount_gwei, ${IS_WITHDRAWAL}) AS withdrawals,
@@ -110,10 +122,23 @@ function daysSql(
     FROM ledger_entries FINAL
     WHERE chain = {chain:String} AND slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}
       AND version IN (${newestToldSql('epoch BETWEEN {first_epoch:UInt32} AND {last_transition:UInt32}')})
-      AND ${isAsked(day.slot)} ${counted} ${mine('validator_index')}
-    GROUP BY ${day.slot}, validator_index
-  ) AS l ON l.day = e.day AND l.validator_index = e.validator_index
-  ${revenue.join}`
+      AND ${isAsked(day)} ${conditions}
+    GROUP BY ${day}, validator_index`
+
+/**
+ * Parts of `consensusDaysSql` of all validators, whose sums over epochs, and over both kinds of rows, are its rows: as words (six each),
+ * the day's number, the validator's index, what it earned (gwei, 64 bits), and of the transitions' rows the first epoch and how many
+ * there are; of others, which count only where there are such, zeros. Parameters as there.
+ */
+export function consensusPartsSql(epochs: string): string {
+  const counted = countedIn(epochs)
+  const row = (of: string, gwei: string, rest: string): string =>
+    `SELECT toUInt32(toUInt16(${of}.day)), ${of}.validator_index, toInt64(${gwei}), ${rest}`
+  return `
+  ${row('e', CREDITED, 'toUInt32(e.first_epoch), toUInt32(e.epochs)')} FROM (${transitionsSql('day', counted)}) AS e
+  UNION ALL
+  ${row('l', ENTERED, 'toUInt32(0), toUInt32(0)')} FROM (${entriesSql('day', counted)}) AS l
+  WHERE ${ENTERED} != 0`
 }
 
 /**

@@ -15,7 +15,6 @@ const horizon: Horizon = {
   summedMonths: new Map(),
   openDays: ['2026-01-02', '2026-01-04', '2026-01-06'],
   openEpochs: [],
-  openSlots: { first: 0, last: 0 },
   exchanges: '',
 }
 const days = (from: string, to: string) => ({ from: parseDay(from) ?? 0, to: parseDay(to) ?? 0 })

@@ -17,7 +17,6 @@ const horizon: Horizon = {
   summedMonths: new Map(),
   openDays: ['2026-01-03'],
   openEpochs: [10, 11, 12, 13],
-  openSlots: { first: 40, last: 55 },
   exchanges: '',
 }
 const ALL_DAYS = [{ fromDay: 0, toDay: 65_535 }]

@@ -8,7 +8,7 @@ const standing: Standing = {
   figures: {},
   tokenOf: () => undefined,
   validatorsOf: () => 0,
-  warehouse: { query: () => Promise.resolve([]) },
+  warehouse: { query: () => Promise.resolve([]), queryWords: () => Promise.resolve(new Uint32Array()) },
 }
 
 /** A memo of lists, and the names of those that were made. */

@@ -1,12 +1,13 @@
 import { expect, test, vi } from 'vitest'
 import { Standings } from '../../api/http/standings.ts'
-import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { WordsReader } from '../../infra/ports/warehouse.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 
 /** Tables of one token, at a position that the test moves. */
 function tables() {
   const state = { position: '1', settled: '1', looks: 0, account: 'demo' }
-  const warehouse: WarehouseReader = {
+  const warehouse: WordsReader = {
+    queryWords: () => Promise.resolve(new Uint32Array()),
     query<Row>(sql: string) {
       const isLook = sql.includes('AS versions')
       if (isLook) state.looks++
@@ -44,7 +45,8 @@ test('who asks all the time waits for no look: the next one begins before the la
   const { state, warehouse } = tables()
   const ended = Promise.withResolvers<void>()
   let isSlow = false
-  const slow: WarehouseReader = {
+  const slow: WordsReader = {
+    ...warehouse,
     async query(sql, params, limits) {
       if (isSlow) await ended.promise
       return await warehouse.query(sql, params, limits)
@@ -74,7 +76,8 @@ test('who asks all the time waits for no look: the next one begins before the la
 test('a look ahead that fails is nobody’s failure until the last one is too old', async () => {
   const { warehouse } = tables()
   let fails = false
-  const failing: WarehouseReader = {
+  const failing: WordsReader = {
+    ...warehouse,
     query: (sql) => (fails ? Promise.reject(new Error('away')) : warehouse.query(sql)),
   }
   vi.useFakeTimers({ toFake: ['performance'] })
@@ -105,7 +108,8 @@ test('what was made of the tables is made again after a while although nothing h
 test('a failed look is not kept', async () => {
   const { warehouse } = tables()
   let fails = true
-  const failing: WarehouseReader = {
+  const failing: WordsReader = {
+    ...warehouse,
     query: (sql) => (fails ? Promise.reject(new Error('away')) : warehouse.query(sql)),
   }
   const standings = new Standings(failing, { ageMsMax: 3_600_000 })
@@ -118,7 +122,8 @@ test('a look that hangs fails its askers after a while, and holds up nobody afte
   const { warehouse } = tables()
   const signals: (AbortSignal | undefined)[] = []
   let hangs = true
-  const hanging: WarehouseReader = {
+  const hanging: WordsReader = {
+    ...warehouse,
     query(sql, params, limits) {
       signals.push(limits?.signal)
       return hangs ? new Promise(() => {}) : warehouse.query(sql, params, limits)
@@ -137,7 +142,8 @@ test('a look that hangs fails its askers after a while, and holds up nobody afte
 test('accounts whose reading hangs are read again', async () => {
   const { warehouse } = tables()
   let hangs = true
-  const hanging: WarehouseReader = {
+  const hanging: WordsReader = {
+    ...warehouse,
     query: (sql) => (hangs && sql.includes('access_tokens FINAL') ? new Promise(() => {}) : warehouse.query(sql)),
   }
   const standings = new Standings(hanging, { ageMsMax: 0, lookMsMax: 50 })
@@ -148,7 +154,8 @@ test('accounts whose reading hangs are read again', async () => {
 
 test('what all accounts share may take longer than a look: figures of a busy machine are late, and not refused', async () => {
   const { warehouse } = tables()
-  const slow: WarehouseReader = {
+  const slow: WordsReader = {
+    ...warehouse,
     async query<Row>(sql: string) {
       if (sql !== 'SELECT 1') return await warehouse.query<Row>(sql)
       await new Promise((resolve) => setTimeout(resolve, 4 * 50))

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Standing } from '../../api/http/standings.ts'
 import type { Horizon } from '../../api/rewards/horizon.ts'
 import { validatorDays } from '../../api/rewards/validator-days.ts'
-import type { QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { QueryParams, WordsReader } from '../../infra/ports/warehouse.ts'
 import { formatDay } from '../../schemas/eth/time.ts'
 
 const DAY = 20_000
@@ -14,14 +14,14 @@ const horizon: Horizon = {
   summedMonths: new Map(),
   openDays: [],
   openEpochs: [],
-  openSlots: { first: 0, last: 0 },
   exchanges: '',
 }
 
 /** Tables in which validator 7 was the account's until the second day, and every validator has a row of every day. */
 function tables(validators: number) {
   const asked: QueryParams[] = []
-  const warehouse: WarehouseReader = {
+  const warehouse: WordsReader = {
+    queryWords: () => Promise.resolve(new Uint32Array()),
     async query<Row>(sql: string, params: QueryParams = {}) {
       if (!sql.includes('FROM daily_rewards')) {
         const seen = Array.from({ length: validators }, (_, validator_index) => ({
