@@ -29,6 +29,8 @@ export interface OpenIncome {
  * validators, the next look takes up more of them.
  */
 const ROWS_AT_ONCE_MAX = 30_000_000
+/** Of these, what one statement reads: it is far from taking as long as a statement may, on a busy machine too. */
+const ROWS_PER_STATEMENT_MAX = 8_000_000
 /** Open days up to which their sums are kept: more are open while months are backfilled. */
 const DAYS_MAX = 3
 /** After sums were dropped because an epoch was told anew, so many times as long as it took to take them up none are: more such epochs may follow. */
@@ -165,15 +167,16 @@ class OpenSums {
     const known = isKept ? this.#epochs : new Map<number, string>()
     const lacking = openEpochs.filter((epoch) => !known.has(epoch)).flatMap((epoch) => told.get(epoch) ?? [])
     const isResting = known.size === 0 && performance.now() < this.#restUntilMs
-    const taken = isResting ? [] : beginningOf(lacking)
+    const [taken = []] = isResting ? [] : groupsOf(lacking, ROWS_AT_ONCE_MAX)
     const began = performance.now()
-    const found = taken.length === 0 ? undefined : await readEpochs(warehouse, horizon, taken)
-    if (known.size === 0) this.#tookMs = performance.now() - began
+    const found: FoundEpochs[] = []
+    for (const some of groupsOf(taken, ROWS_PER_STATEMENT_MAX)) found.push(await readEpochs(warehouse, horizon, some))
+    if (known.size === 0 && taken.length > 0) this.#tookMs = performance.now() - began
     // From here on nobody else has a turn: what is in the sums, and for whom, changes at once.
     const days = isKept ? this.#days : new Map<DayNumber, DaySums>()
     this.#days = new Map(numbersOf(horizon.openDays).map((day) => [day, days.get(day) ?? new DaySums()]))
     this.#epochs = new Map([...known].filter(([epoch]) => told.has(epoch)))
-    if (found !== undefined) this.#add(found)
+    for (const epochs of found) this.#add(epochs)
     for (const { epoch, version } of taken) this.#epochs.set(epoch, version)
     this.#exchanges = horizon.exchanges
     this.#horizonEpoch = horizon.epoch
@@ -231,14 +234,19 @@ class OpenSums {
   }
 }
 
-function beginningOf(lacking: readonly Telling[]): readonly Telling[] {
-  let rows = 0
-  const end = lacking.findIndex((telling) => {
+/** Epochs that follow on each other, of so many rows together at most; one that has more is alone. */
+function groupsOf(tellings: readonly Telling[], rowsMax: number): readonly (readonly Telling[])[] {
+  const groups: Telling[][] = []
+  let rows = Number.POSITIVE_INFINITY
+  for (const telling of tellings) {
     rows += telling.rows
-    return rows > ROWS_AT_ONCE_MAX
-  })
-  // One alone is taken, however many rows it has.
-  return end === -1 ? lacking : lacking.slice(0, Math.max(1, end))
+    if (rows > rowsMax) {
+      groups.push([])
+      rows = telling.rows
+    }
+    groups.at(-1)?.push(telling)
+  }
+  return groups
 }
 
 interface FoundEpochs {

@@ -12,7 +12,7 @@ import { projecting } from './projecting.ts'
 import { chain, withEpochs } from './rebuilt-tables.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
-const TEST_MS = 120_000
+const TEST_MS = 300_000
 const never = new AbortController().signal
 const stores = storesOfFile()
 const warehouse = () => stores().warehouse
