@@ -56,10 +56,19 @@ export class DerivationWork {
   readonly #restUntilMs = new Map<string, number>()
   readonly #hurrying = new AbortController()
   /** Accounts, with the number of the attempt. */
-  readonly #settlements = new Gathering<{ readonly account: string; readonly attempt: number }>((asked) => {
+  readonly #settlements = new Gathering<{ readonly account: string; readonly attempt: number }>(async (asked) => {
     const attempt = Math.max(...asked.map((one) => one.attempt))
     const accounts = asked.map(({ account }) => account)
-    return this.#busy(() => settleUndisturbed(this.#ports, accounts, attempt))
+    try {
+      await this.#busy(() => settleUndisturbed(this.#ports, accounts, attempt))
+    } catch (error) {
+      // What fails for one the queue tells of; nobody else would tell of what fails for several alone.
+      if (accounts.length > 1) {
+        const reason = error instanceof Error ? error.message : String(error)
+        this.#ports.log.warn({ accounts: accounts.length, reason }, 'accounts were not settled together')
+      }
+      throw error
+    }
   })
   #running = 0
   #lastEndedMs = Number.NEGATIVE_INFINITY

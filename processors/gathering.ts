@@ -1,6 +1,12 @@
+import { AppError } from '../schemas/errors.ts'
+
 interface Asked<Item> {
   readonly item: Item
   readonly done: PromiseWithResolvers<void>
+}
+
+interface Failure {
+  readonly error: unknown
 }
 
 /** Does at once what is asked for while it is busy: of what costs about as much for many as for one. */
@@ -9,7 +15,10 @@ export class Gathering<Item> {
   readonly #waiting: Asked<Item>[] = []
   #isBusy = false
 
-  /** Of `work` that fails for several each is tried by itself: nobody suffers from what is wrong with another. */
+  /**
+   * Of `work` that fails for several each is tried by itself: nobody suffers from what is wrong with another. But where one by itself fails as in an
+   * outage, so do those behind it: whoever has asked tries again.
+   */
   constructor(work: (items: readonly Item[]) => Promise<void>) {
     this.#work = work
   }
@@ -31,13 +40,25 @@ export class Gathering<Item> {
   }
 
   async #doTogether(asked: readonly Asked<Item>[]): Promise<void> {
+    const failure = await this.#failureOf(asked)
+    if (failure === undefined) return
+    let outage: Failure | undefined
+    for (const one of asked) {
+      const own = outage ?? (asked.length === 1 ? failure : await this.#failureOf([one]))
+      if (own === undefined) continue
+      one.done.reject(own.error)
+      if (own.error instanceof AppError && own.error.retryable) outage = own
+    }
+  }
+
+  /** Undefined when the work was done. */
+  async #failureOf(asked: readonly Asked<Item>[]): Promise<Failure | undefined> {
     try {
       await this.#work(asked.map(({ item }) => item))
-      for (const { done } of asked) done.resolve()
     } catch (error) {
-      const [first] = asked
-      if (asked.length === 1) first?.done.reject(error)
-      else for (const one of asked) await this.#doTogether([one])
+      return { error }
     }
+    for (const { done } of asked) done.resolve()
+    return undefined
   }
 }

@@ -97,14 +97,16 @@ class DaySums {
   isUnanchored = false
   readonly #pages: (Page | undefined)[] = []
 
-  add(index: number, gwei: bigint, { firstEpoch, epochs }: { firstEpoch: number; epochs: number }): void {
-    const at = index % PAGE
-    const page = this.#page(Math.floor(index / PAGE))
-    page.gwei[at] = (page.gwei[at] as bigint) + gwei
+  /** Adds a row of parts that begins at the word `at`; `longs` are the same words as 64-bit integers. */
+  add(parts: Uint32Array, longs: BigInt64Array, at: number): void {
+    const index = parts[at + 1] as number
+    const [page, slot] = [this.#page(Math.floor(index / PAGE)), index % PAGE]
+    page.gwei[slot] = BigInt.asIntN(64, (page.gwei[slot] as bigint) + (longs[at / 2 + 1] as bigint))
+    const epochs = parts[at + 5] as number
     if (epochs === 0) return
-    const known = page.epochs[at] as number
-    page.firstEpochs[at] = known === 0 ? firstEpoch : Math.min(page.firstEpochs[at] as number, firstEpoch)
-    page.epochs[at] = known + epochs
+    const [known, firstEpoch] = [page.epochs[slot] as number, parts[at + 4] as number]
+    page.firstEpochs[slot] = known === 0 ? firstEpoch : Math.min(page.firstEpochs[slot] as number, firstEpoch)
+    page.epochs[slot] = known + epochs
   }
 
   /** Undefined where no transition was told: what blocks say alone does not count. */
@@ -151,6 +153,7 @@ class OpenSums {
   /** Takes up what is lacking of the open epochs, one standing after the other. */
   async moveOn(standing: Standing, horizon: Horizon): Promise<void> {
     const turn = this.#turn.then(() => this.#moveOn(standing, horizon))
+    // A failure is its askers', not that of the standing behind them.
     this.#turn = turn.catch(() => {})
     return await turn
   }
@@ -196,15 +199,7 @@ class OpenSums {
 
   #add({ parts, flags }: FoundEpochs): void {
     const longs = new BigInt64Array(parts.buffer, parts.byteOffset, parts.length / 2)
-    for (let at = 0; at < parts.length; at += WORDS_PER_PART) {
-      const [day, index, firstEpoch, epochs] = [parts[at], parts[at + 1], parts[at + 4], parts[at + 5]] as [
-        number,
-        number,
-        number,
-        number,
-      ]
-      this.#days.get(day)?.add(index, longs[at / 2 + 1] as bigint, { firstEpoch, epochs })
-    }
+    for (let at = 0; at < parts.length; at += WORDS_PER_PART) this.#days.get(parts[at] as number)?.add(parts, longs, at)
     for (const { day, indices } of flags) {
       const sums = this.#days.get(day)
       if (sums === undefined) continue
