@@ -1,4 +1,3 @@
-import type { QueryParams } from '../../infra/ports/warehouse.ts'
 import type { DayNumber } from '../../schemas/eth/time.ts'
 import { END_OF_DAYS, FIRST_DAY, type Interval } from '../../schemas/ownership.ts'
 import { ownedDaysSql } from '../../schemas/tables/accounts.ts'
@@ -128,24 +127,4 @@ export function isIn({ fromDay, toDay }: Interval, day: DayNumber): boolean {
 export function inStatements<Item>(items: readonly Item[], most = VALIDATORS_PER_STATEMENT): Item[][] {
   const starts = Array.from({ length: Math.ceil(items.length / most) }, (_, i) => i * most)
   return starts.map((start) => items.slice(start, start + most))
-}
-
-/** Validators with their days as a relation, made of the parameters of `seenParams`: `validator_index`, `from_day`, `to_day`. */
-export const SEEN_RELATION = `
-  (
-    SELECT seen.1 AS validator_index, seen.2 AS from_day, seen.3 AS to_day
-    FROM
-    (
-      SELECT arrayJoin(arrayZip({seenIndices:Array(UInt32)}, {seenFrom:Array(UInt16)}, {seenTo:Array(UInt16)})) AS seen
-    )
-  )`
-
-export function seenParams(validators: readonly SeenValidator[]): QueryParams {
-  const days = validators.flatMap(({ index, intervals }) => intervals.map((interval) => ({ index, ...interval })))
-  return {
-    indices: validators.map(({ index }) => index),
-    seenIndices: days.map(({ index }) => index),
-    seenFrom: days.map(({ fromDay }) => fromDay),
-    seenTo: days.map(({ toDay }) => toDay),
-  }
 }

@@ -1,5 +1,9 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { Interval } from '../../schemas/ownership.ts'
 import type { AccountScope, SeenValidator } from './seen-validators.ts'
+
+/** A validator with the days on which an account sees it. */
+export type SeenDays = Pick<SeenValidator, 'index' | 'intervals'>
 
 /** Validators up to which an account is small: nobody whose rows are read with its waits for them. */
 export const SMALL_ACCOUNT_MAX = 100
@@ -54,34 +58,72 @@ export function byAccount<Row extends { readonly account: string }>(
   return accounts.map((account) => found.get(account) ?? [])
 }
 
+const RUN_COLUMNS = [
+  '{seenNth:Array(UInt16)}',
+  '{seenFirst:Array(UInt32)}',
+  '{seenLast:Array(UInt32)}',
+  '{seenFrom:Array(UInt16)}',
+  '{seenTo:Array(UInt16)}',
+  '{seenActive:Array(UInt64)}',
+]
+
 /**
- * Validators of several accounts with the days on which each sees them as a relation, made of the parameters of `seenByParams`: `nth`
- * account, `validator_index`, `from_day`, `to_day`.
+ * Validators of accounts with the days on which each sees them as a relation, made of the parameters of `seenByParams`: `nth` account,
+ * `validator_index`, `from_day`, `to_day`, and `active`, what was given of the validator.
  */
 export const SEEN_BY_RELATION = `
   (
-    SELECT seen.1 AS nth, seen.2 AS validator_index, seen.3 AS from_day, seen.4 AS to_day
-    FROM
-    (
-      SELECT arrayJoin(arrayZip({seenNth:Array(UInt16)}, {seenIndices:Array(UInt32)}, {seenFrom:Array(UInt16)}, {seenTo:Array(UInt16)})) AS seen
-    )
+    SELECT
+      run.1 AS nth, toUInt32(arrayJoin(range(run.2, run.3 + 1))) AS validator_index, run.4 AS from_day, run.5 AS to_day, run.6 AS active
+    FROM (SELECT arrayJoin(arrayZip(${RUN_COLUMNS.join(', ')})) AS run)
   )`
 
-/** `indices` has each validator once, whoever sees it. */
-export function seenByParams(accounts: readonly (readonly SeenValidator[])[]) {
-  const days = accounts.flatMap((validators, nth) =>
-    validators.flatMap(({ index, intervals }) => intervals.map((interval) => ({ nth, index, ...interval }))),
-  )
+/** The validators of that relation, as a set. */
+export const SEEN_BY_INDICES = `
+  (
+    SELECT toUInt32(arrayJoin(range(run.1, run.2 + 1)))
+    FROM (SELECT arrayJoin(arrayZip(${RUN_COLUMNS.slice(1, 3).join(', ')})) AS run)
+  )`
+
+/** Validators that follow on each other, and of which all else is alike. */
+interface Run extends Interval {
+  readonly nth: number
+  readonly first: number
+  last: number
+  readonly active: bigint
+}
+
+/**
+ * Parameters of `SEEN_BY_RELATION`. Validators that were created together follow on each other, and are one run: to understand a number takes the engine
+ * longer than to read a row. `activeOf` tells of each what the statement wants to know of when it is active.
+ */
+export function seenByParams(
+  accounts: readonly (readonly SeenDays[])[],
+  activeOf: (index: number, nth: number) => bigint = () => 0n,
+) {
+  const runs: Run[] = []
+  accounts.forEach((validators, nth) => {
+    for (const { index, intervals } of validators) {
+      const active = activeOf(index, nth)
+      for (const { fromDay, toDay } of intervals) {
+        const run = runs.at(-1)
+        const isNext = run?.nth === nth && run.last + 1 === index && run.active === active
+        if (isNext && run.fromDay === fromDay && run.toDay === toDay) run.last = index
+        else runs.push({ nth, first: index, last: index, fromDay, toDay, active })
+      }
+    }
+  })
   return {
-    indices: indicesOf(accounts),
-    seenNth: days.map(({ nth }) => nth),
-    seenIndices: days.map(({ index }) => index),
-    seenFrom: days.map(({ fromDay }) => fromDay),
-    seenTo: days.map(({ toDay }) => toDay),
+    seenNth: runs.map(({ nth }) => nth),
+    seenFirst: runs.map(({ first }) => first),
+    seenLast: runs.map(({ last }) => last),
+    seenFrom: runs.map(({ fromDay }) => fromDay),
+    seenTo: runs.map(({ toDay }) => toDay),
+    seenActive: runs.map(({ active }) => active),
   }
 }
 
 /** Each validator once. */
-export function indicesOf(accounts: readonly (readonly SeenValidator[])[]): readonly number[] {
+export function indicesOf(accounts: readonly (readonly Pick<SeenDays, 'index'>[])[]): readonly number[] {
   return [...new Set(accounts.flat().map(({ index }) => index))]
 }

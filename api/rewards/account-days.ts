@@ -3,12 +3,19 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import { IS_PUBLISHED } from '../../schemas/tables/day-levels.ts'
+import { indicesSql } from '../../schemas/tables/literals.ts'
 import { AccountMemo } from '../http/account-memo.ts'
-import { type AccountScope, inStatements, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
-import { indicesOf, readTogether, SEEN_BY_RELATION, seenByParams } from '../http/small-accounts.ts'
+import { type AccountScope, inStatements, seenValidators } from '../http/seen-validators.ts'
+import { readTogether, SEEN_BY_INDICES, SEEN_BY_RELATION, type SeenDays, seenByParams } from '../http/small-accounts.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import { activationsOf } from './activations.ts'
-import { type ExpectedValidator, expectedSpans, expectedValidators } from './expected-validators.ts'
+import {
+  type Cohort,
+  cohortsOf,
+  type ExpectedValidator,
+  expectedSpans,
+  expectedValidators,
+} from './expected-validators.ts'
 import type { ClosedDay, Horizon } from './horizon.ts'
 import { type Days, spansOf } from './kept-spans.ts'
 import { BY_VALIDATOR_MAX } from './validator-days.ts'
@@ -125,13 +132,15 @@ interface SumRow {
 
 const FIGURES = `day, validator_index, el_reward_wei, cl_reward_gwei, version, ${IS_PUBLISHED} AS is_explained`
 const OF_DAYS = `chain = {chain:String} AND day BETWEEN toDate({firstDay:UInt16}) AND toDate({lastDay:UInt16})
-      AND has({days:Array(UInt16)}, toUInt16(day)) AND validator_index IN {indices:Array(UInt32)}`
-const FIGURES_BY_DAY = `SELECT ${FIGURES} FROM daily_rewards FINAL WHERE ${OF_DAYS} AND is_whole = 1`
+      AND has({days:Array(UInt16)}, toUInt16(day))`
+const OF_SEEN = `validator_index IN ${SEEN_BY_INDICES}`
+const figuresByDay = (isAsked: string): string =>
+  `SELECT ${FIGURES} FROM daily_rewards FINAL WHERE ${OF_DAYS} AND ${isAsked} AND is_whole = 1`
 // As days of one validator are read: in the table's own order every day would be opened for a few (validator-days.ts).
 const FIGURES_BY_VALIDATOR = `
     SELECT ${FIGURES} FROM (
       SELECT day, validator_index, el_reward_wei, cl_reward_gwei, version, level, is_whole FROM daily_rewards
-      WHERE ${OF_DAYS}
+      WHERE ${OF_DAYS} AND ${OF_SEEN}
       ORDER BY version DESC LIMIT 1 BY day, validator_index
     )
     WHERE is_whole = 1`
@@ -146,11 +155,11 @@ const SUMS = `
     sum(rewards.version) AS versions`
 
 /** Of validators that one account sees on all of the days, and that were activated before the first of them ended. */
-const SUMS_OF_ALL = `
+const sumsOfAll = (indices: readonly number[]): string => `
   SELECT 0 AS nth, ${SUMS}, count() AS activated
   FROM
   (
-    ${FIGURES_BY_DAY}
+    ${figuresByDay(indicesSql('validator_index', indices))}
   ) AS rewards
   GROUP BY rewards.day, rewards.is_explained`
 
@@ -158,8 +167,7 @@ const sumsSql = (figures: string): string => `
   SELECT
     seen.nth AS nth, ${SUMS},
     countIf(
-      transform(rewards.validator_index, {indices:Array(UInt32)}, {activations:Array(UInt64)}, {never:UInt64})
-        <= transform(toUInt16(rewards.day), {days:Array(UInt16)}, {lastEpochs:Array(UInt64)}, toUInt64(0))
+      seen.active <= transform(toUInt16(rewards.day), {days:Array(UInt16)}, {lastEpochs:Array(UInt64)}, toUInt64(0))
     ) AS activated
   FROM
   (
@@ -169,7 +177,7 @@ const sumsSql = (figures: string): string => `
   WHERE seen.from_day <= toUInt16(rewards.day) AND toUInt16(rewards.day) < seen.to_day
   GROUP BY seen.nth, rewards.day, rewards.is_explained`
 
-const SUMS_BY_DAY = sumsSql(FIGURES_BY_DAY)
+const SUMS_BY_DAY = sumsSql(figuresByDay(OF_SEEN))
 const SUMS_BY_VALIDATOR = sumsSql(FIGURES_BY_VALIDATOR)
 
 type ReadingScope = AccountScope & { readonly reader: AccountScope['shared'] }
@@ -177,8 +185,8 @@ type ReadingScope = AccountScope & { readonly reader: AccountScope['shared'] }
 async function selectDays(scope: ReadingScope, horizon: Horizon, days: readonly ClosedDay[]): Promise<AccountDay[]> {
   const { registered } = await seenValidators(scope)
   const [firstDay, lastDay] = [days[0]?.day, days.at(-1)?.day]
-  const validators = await expectedValidators(scope, horizon)
-  if (firstDay === undefined || lastDay === undefined || validators.length === 0) return []
+  const cohorts = await cohortsOf(scope, horizon)
+  if (firstDay === undefined || lastDay === undefined || cohorts.length === 0) return []
   const activations = await activationsOf(scope, horizon)
   const lastEpochs = days.map(({ lastEpoch }) => lastEpoch)
   const window = {
@@ -187,39 +195,32 @@ async function selectDays(scope: ReadingScope, horizon: Horizon, days: readonly 
     lastDay,
     days: days.map(({ day }) => day),
     lastEpochs,
-    never: FAR_FUTURE_EPOCH,
   }
   const sums = new Map<DayNumber, AccountDay>()
   const addRows = (rows: readonly SumRow[]): void => {
     for (const row of rows) sums.set(row.day, addRow(sums.get(row.day) ?? noneOf(row.day), row))
   }
   const isLarge = registered.length > BY_VALIDATOR_MAX
-  const isOfAllDays = ({ index, intervals }: SeenValidator): boolean =>
-    (activations.get(index) ?? FAR_FUTURE_EPOCH) <= (lastEpochs[0] ?? 0) &&
-    intervals.some(({ fromDay, toDay }) => fromDay <= firstDay && lastDay < toDay)
+  const isOfAllDays = ({ activation, intervals }: Cohort): boolean =>
+    activation <= (lastEpochs[0] ?? 0) && intervals.some(({ fromDay, toDay }) => fromDay <= firstDay && lastDay < toDay)
+  const membersOf = (some: readonly Cohort[]) => some.flatMap(({ members }) => members.filter(isRegistered))
   // To join rows with the days on which they count takes the engine several times as long as to read them.
-  const ofAllDays = isLarge ? registered.filter(isOfAllDays) : []
-  for (const some of inStatements(ofAllDays)) {
-    const indices = some.map(({ index }) => index)
-    addRows(await scope.reader.query<SumRow>(SUMS_OF_ALL, { ...window, indices }))
-  }
+  const ofAllDays = isLarge ? membersOf(cohorts.filter(isOfAllDays)) : []
+  for (const some of inStatements(ofAllDays.toSorted(byIndex)))
+    addRows(await scope.reader.query<SumRow>(sumsOfAll(some.map(({ index }) => index)), window))
   const sql = isLarge ? SUMS_BY_DAY : SUMS_BY_VALIDATOR
   const reading = { ...scope, shared: scope.reader }
-  for (const some of inStatements(isLarge ? registered.filter((one) => !isOfAllDays(one)) : registered)) {
+  const others = isLarge ? membersOf(cohorts.filter((cohort) => !isOfAllDays(cohort))) : registered
+  for (const some of inStatements<SeenDays>(others)) {
     const rows = await readTogether(reading, `days ${window.days}`, { some, activations }, async (warehouse, items) => {
       const accounts = items.map((item) => item.some)
-      const known = new Map(items.flatMap((item) => item.some.map(({ index }) => [index, item.activations.get(index)])))
-      const activated = indicesOf(accounts).map((index) => known.get(index) ?? FAR_FUTURE_EPOCH)
-      const found = await warehouse.query<SumRow>(sql, {
-        ...window,
-        ...seenByParams(accounts),
-        activations: activated,
-      })
+      const activationOf = (index: number, nth: number) => items[nth]?.activations.get(index) ?? FAR_FUTURE_EPOCH
+      const found = await warehouse.query<SumRow>(sql, { ...window, ...seenByParams(accounts, activationOf) })
       return items.map((_, nth) => found.filter((row) => row.nth === nth))
     })
     addRows(rows)
   }
-  const expected = expectedOf(validators, days)
+  const expected = expectedOf(cohorts, days)
   return days.flatMap(({ day }, at) => {
     const [sum, wanted] = [sums.get(day), expected[at] ?? 0]
     if (sum === undefined && wanted === 0) return []
@@ -227,6 +228,11 @@ async function selectDays(scope: ReadingScope, horizon: Horizon, days: readonly 
     return [{ ...known, missing: missing + wanted }]
   })
 }
+
+type Registered = ExpectedValidator & { readonly index: number }
+
+const isRegistered = (validator: ExpectedValidator): validator is Registered => validator.index !== undefined
+const byIndex = (one: Registered, other: Registered): number => one.index - other.index
 
 const NO_SUMS: Sums = { elRewardWei: 0n, clRewardGwei: 0n, earning: 0, validators: 0, versions: 0n }
 
@@ -264,15 +270,15 @@ function withUnproven(day: AccountDay): AccountDay {
 }
 
 /** How many of the validators are expected on each of the days. */
-function expectedOf(validators: readonly ExpectedValidator[], days: readonly ClosedDay[]): readonly number[] {
+function expectedOf(cohorts: readonly Cohort[], days: readonly ClosedDay[]): readonly number[] {
   const changes = new Array<number>(days.length + 1).fill(0)
   const change = (at: number, by: number): void => {
     changes[at] = (changes[at] ?? 0) + by
   }
-  for (const validator of validators) {
-    for (const [from, to] of expectedSpans(validator, days)) {
-      change(from, 1)
-      change(to, -1)
+  for (const cohort of cohorts) {
+    for (const [from, to] of expectedSpans(cohort, days)) {
+      change(from, cohort.members.length)
+      change(to, -cohort.members.length)
     }
   }
   let count = 0

@@ -4,10 +4,10 @@ import { type DayNumber, firstOfMonth, formatDay } from '../../schemas/eth/time.
 import { END_OF_DAYS } from '../../schemas/ownership.ts'
 import { IS_PUBLISHED } from '../../schemas/tables/day-levels.ts'
 import { type AccountScope, inStatements, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
-import { readTogether, SEEN_BY_RELATION, seenByParams } from '../http/small-accounts.ts'
+import { readTogether, SEEN_BY_INDICES, SEEN_BY_RELATION, seenByParams } from '../http/small-accounts.ts'
 import { activationsOf } from './activations.ts'
 import { activatedAt } from './expected-validators.ts'
-import type { Horizon } from './horizon.ts'
+import type { ClosedDay, Horizon } from './horizon.ts'
 import { byPlace, type IncomeRow, incomeSql, ON_ITS_DAYS } from './income-rows.ts'
 import { openIncomes } from './open-incomes.ts'
 import type { ToldDay } from './running-days.ts'
@@ -50,7 +50,7 @@ interface MonthsRow extends ClosedRow {
 }
 
 /** First closed day by whose end the validator of a row is activated. */
-const ACTIVE_FROM = 'transform(validator_index, {indices:Array(UInt32)}, {activeFrom:Array(UInt16)}, toUInt16(0))'
+const ACTIVE_FROM = 'toUInt16(seen.active)'
 /** Days that a month has at most. */
 const MONTH_DAYS_MAX = 31
 
@@ -65,15 +65,14 @@ const MONTHS_INCOME = `
   (
     SELECT
       seen.nth AS nth, sums.validator_index AS validator_index, sums.month AS month, sums.el AS el, sums.cl AS cl, sums.unexplained AS unexplained,
-      sums.days_whole AS days_whole, sums.active_from AS active_from, sums.version AS version, seen.from_day <= sums.first AND sums.last < seen.to_day AS is_inside
+      sums.days_whole AS days_whole, ${ACTIVE_FROM} AS active_from, sums.version AS version, seen.from_day <= sums.first AND sums.last < seen.to_day AS is_inside
     FROM
     (
       SELECT
         toUInt16(month) AS month, validator_index, total_el_reward_wei AS el, total_cl_reward_gwei AS cl,
-        toUInt16(first_day) AS first, toUInt16(last_day) AS last, days_unexplained::Array(UInt16) AS unexplained, days_whole, version,
-        ${ACTIVE_FROM} AS active_from
+        toUInt16(first_day) AS first, toUInt16(last_day) AS last, days_unexplained::Array(UInt16) AS unexplained, days_whole, version
       FROM monthly_rewards FINAL
-      WHERE chain = {chain:String} AND month IN {monthDates:Array(Date)} AND validator_index IN {indices:Array(UInt32)}
+      WHERE chain = {chain:String} AND month IN {monthDates:Array(Date)} AND validator_index IN ${SEEN_BY_INDICES}
     ) AS sums
     INNER JOIN ${SEEN_BY_RELATION} AS seen ON seen.validator_index = sums.validator_index
     WHERE seen.from_day <= sums.last AND sums.first < seen.to_day
@@ -82,13 +81,12 @@ const MONTHS_INCOME = `
 
 const daysIncome = (isCounted: string): string => `
   SELECT ${incomeSql('income.el', 'income.cl')}, []::Array(UInt16) AS split,
-    countIf(income.is_whole = 1 AND income.is_explained AND income.active_from <= toUInt16(income.day)) AS whole_days, 0 AS moved
+    countIf(income.is_whole = 1 AND income.is_explained AND ${ACTIVE_FROM} <= toUInt16(income.day)) AS whole_days, 0 AS moved
   FROM
   (
-    SELECT
-      day, validator_index, el_reward_wei AS el, cl_reward_gwei AS cl, is_whole, ${IS_PUBLISHED} AS is_explained, ${ACTIVE_FROM} AS active_from
+    SELECT day, validator_index, el_reward_wei AS el, cl_reward_gwei AS cl, is_whole, ${IS_PUBLISHED} AS is_explained
     FROM daily_rewards FINAL
-    WHERE chain = {chain:String} AND day IN {days:Array(Date)} AND validator_index IN {indices:Array(UInt32)}
+    WHERE chain = {chain:String} AND day IN {days:Array(Date)} AND validator_index IN ${SEEN_BY_INDICES}
   ) AS income
   INNER JOIN ${SEEN_BY_RELATION} AS seen ON seen.validator_index = income.validator_index
   WHERE ${ON_ITS_DAYS} AND ${isCounted}
@@ -148,15 +146,14 @@ async function closedRows(
 ): Promise<readonly ClosedRow[]> {
   const daysOf = (isIn: (month: DayNumber) => boolean): readonly string[] =>
     closedDays.filter(({ day }) => isIn(firstOfMonth(day))).map(({ day }) => formatDay(day))
-  const activated = new Map(
-    items.flatMap(({ some, activations }) => some.map(({ index }) => [index, activations.get(index)])),
-  )
-  const activeFrom = (indices: readonly number[]): readonly DayNumber[] =>
-    indices.map(
-      (index) => closedDays[activatedAt(activated.get(index) ?? FAR_FUTURE_EPOCH, closedDays)]?.day ?? END_OF_DAYS,
+  const activeFrom = activeDays(closedDays)
+  const activeOf = (index: number, nth: number) => activeFrom(items[nth]?.activations.get(index) ?? FAR_FUTURE_EPOCH)
+  const seenBy = (isAsked: (index: number, nth: number) => boolean) =>
+    seenByParams(
+      items.map(({ some }, nth) => some.filter(({ index }) => isAsked(index, nth))),
+      activeOf,
     )
-  const seen = seenByParams(items.map(({ some }) => some))
-  const mine = { chain, ...seen, activeFrom: activeFrom(seen.indices) }
+  const mine = { chain, ...seenBy(() => true) }
   const days = daysOf((month) => !summedMonths.has(month))
   const rows = await warehouse.query<MonthsRow>(
     days.length === 0 ? MONTHS_INCOME : `${MONTHS_INCOME} UNION ALL ${DAYS_INCOME}`,
@@ -176,12 +173,18 @@ async function closedRows(
   const ofMonths = new Set(splitMonths)
   const splitIndices = splits.map(({ validator_index }) => validator_index)
   const splitNth = splits.map(({ nth }) => nth)
-  const ofSplits = { ...mine, splitMonths, splitIndices, splitNth, days: daysOf((month) => ofMonths.has(month)) }
-  const indices = [...new Set(splitIndices)]
-  const found = await warehouse.query<ClosedRow>(SPLIT_INCOME, {
-    ...ofSplits,
-    indices,
-    activeFrom: activeFrom(indices),
-  })
-  return [...rows, ...found]
+  const isSplit = new Set(splits.map(({ nth, validator_index: index }) => `${nth}/${index}`))
+  const ofSplits = { splitMonths, splitIndices, splitNth, days: daysOf((month) => ofMonths.has(month)) }
+  const seen = seenBy((index, nth) => isSplit.has(`${nth}/${index}`))
+  return [...rows, ...(await warehouse.query<ClosedRow>(SPLIT_INCOME, { chain, ...seen, ...ofSplits }))]
+}
+
+/** The first closed day by whose end a validator is active that is activated in an epoch. */
+function activeDays(closedDays: readonly ClosedDay[]): (activation: bigint) => bigint {
+  const known = new Map<bigint, bigint>()
+  return (activation) => {
+    const day = known.get(activation) ?? BigInt(closedDays[activatedAt(activation, closedDays)]?.day ?? END_OF_DAYS)
+    known.set(activation, day)
+    return day
+  }
 }

@@ -36,9 +36,31 @@ export function expectedValidators(scope: AccountScope, horizon: Horizon): Promi
   })
 }
 
+/** What makes validators be expected on the same days. */
+type Expectation = Pick<ExpectedValidator, 'activation' | 'intervals'>
+
+/** Validators that are expected on the same days: of ten thousand that are staked together there are a few. */
+export interface Cohort extends Expectation {
+  readonly members: readonly ExpectedValidator[]
+}
+
+const cohortsMemo = new StandingMemo<readonly Cohort[]>((cohorts) => cohorts.length)
+
+export function cohortsOf(scope: AccountScope, horizon: Horizon): Promise<readonly Cohort[]> {
+  return cohortsMemo.of(scope.standing, scope.account, async () => {
+    const validators = await expectedValidators(scope, horizon)
+    const alike = Map.groupBy(validators, ({ activation, intervals }) =>
+      [activation, ...intervals.flatMap(({ fromDay, toDay }) => [fromDay, toDay])].join(),
+    )
+    return [...alike.values()].flatMap((members) =>
+      members.slice(0, 1).map(({ activation, intervals }) => ({ activation, intervals, members })),
+    )
+  })
+}
+
 /** Places of the closed days (ascending) on which a validator is expected: from each to before each. */
 export function expectedSpans(
-  { activation, intervals }: ExpectedValidator,
+  { activation, intervals }: Expectation,
   days: readonly ClosedDay[],
 ): readonly (readonly [from: number, to: number])[] {
   const activated = activatedAt(activation, days)

@@ -1,7 +1,7 @@
 import type { DayNumber } from '../../schemas/eth/time.ts'
 import { consensusDaysSql, dayRevenuesSql } from '../../schemas/tables/validator-days.ts'
 import type { AccountScope, SeenValidator } from '../http/seen-validators.ts'
-import { readTogether, SEEN_BY_RELATION, seenByParams } from '../http/small-accounts.ts'
+import { readTogether, SEEN_BY_INDICES, SEEN_BY_RELATION, seenByParams } from '../http/small-accounts.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import type { Horizon } from './horizon.ts'
 import { byPlace, type IncomeRow, incomeSql, ON_ITS_DAYS } from './income-rows.ts'
@@ -14,7 +14,7 @@ import {
   UNEXPLAINED_DAYS,
 } from './open-sums.ts'
 
-const OPEN_DAYS = consensusDaysSql((index) => `${index} IN (SELECT arrayJoin({indices:Array(UInt32)}))`, OPEN_EPOCHS)
+const OPEN_DAYS = consensusDaysSql((index) => `${index} IN ${SEEN_BY_INDICES}`, OPEN_EPOCHS)
 const OPEN_INCOME = `
   SELECT
     ${incomeSql('toUInt256(0)', 'income.cl_reward')},

@@ -1,12 +1,7 @@
 import { type DayNumber, firstOfMonth, formatDay } from '../../schemas/eth/time.ts'
 import { IS_FIGURE, SUMMED_COLUMNS } from '../../schemas/tables/months.ts'
-import {
-  type AccountScope,
-  inStatements,
-  SEEN_RELATION,
-  type SeenValidator,
-  seenParams,
-} from '../http/seen-validators.ts'
+import { type AccountScope, inStatements, type SeenValidator } from '../http/seen-validators.ts'
+import { SEEN_BY_INDICES, SEEN_BY_RELATION, seenByParams } from '../http/small-accounts.ts'
 import type { Horizon } from './horizon.ts'
 import type { Days } from './kept-spans.ts'
 import type { ValidatorDayRow } from './validator-days.ts'
@@ -80,9 +75,9 @@ const monthsSql = (each: boolean): string => `
     FROM
     (
       SELECT month, validator_index, first_day, last_day, version, ${COLUMNS.join(', ')} FROM monthly_rewards FINAL
-      WHERE chain = {chain:String} AND month IN {monthDates:Array(Date)} AND validator_index IN {indices:Array(UInt32)}
+      WHERE chain = {chain:String} AND month IN {monthDates:Array(Date)} AND validator_index IN ${SEEN_BY_INDICES}
     ) AS figures
-    INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = figures.validator_index
+    INNER JOIN ${SEEN_BY_RELATION} AS seen ON seen.validator_index = figures.validator_index
     WHERE seen.from_day <= toUInt16(figures.last_day) AND toUInt16(figures.first_day) < seen.to_day
   )
   GROUP BY start, key`
@@ -96,10 +91,10 @@ const daysSql = (each: boolean, start: string, where: string): string => `
   FROM
   (
     SELECT day, validator_index, level, ${SUMMED_COLUMNS.join(', ')} FROM daily_rewards FINAL
-    WHERE chain = {chain:String} AND day IN {days:Array(Date)} AND validator_index IN {indices:Array(UInt32)}
+    WHERE chain = {chain:String} AND day IN {days:Array(Date)} AND validator_index IN ${SEEN_BY_INDICES}
       AND ${IS_FIGURE} AND ${where}
   ) AS figures
-  INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = figures.validator_index
+  INNER JOIN ${SEEN_BY_RELATION} AS seen ON seen.validator_index = figures.validator_index
   WHERE seen.from_day <= toUInt16(figures.day) AND toUInt16(figures.day) < seen.to_day
   GROUP BY start, validator_index`
 
@@ -155,7 +150,7 @@ async function selectMonths(asking: Asking, horizon: Horizon, { from, to }: Days
           months: months.map(([month]) => month),
           monthDates: months.map(([month]) => formatDay(month)),
           versions: months.map(([, version]) => BigInt(version)),
-          ...seenParams(asking.validators),
+          ...seenByParams([asking.validators]),
         })
   // Rows that were written since the horizon was read have other days.
   if (rows.some(({ moved }) => moved !== '0')) return await readDays(asking, horizon, window, MONTH)
@@ -195,7 +190,7 @@ async function readDays(
   return await reader.query<PeriodRow>(daysSql(each, start, splits === undefined ? '1' : IS_SPLIT), {
     chain,
     days: days.map(formatDay),
-    ...seenParams(validators),
+    ...seenByParams([validators]),
     splitIndices: splits?.map(([index]) => index) ?? [],
     splitMonths: splits?.map(([, month]) => month) ?? [],
   })

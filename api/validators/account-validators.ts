@@ -1,8 +1,9 @@
-import { dayOfInstant } from '../../schemas/eth/time.ts'
+import { type DayNumber, dayOfInstant } from '../../schemas/eth/time.ts'
 import { accountDeposits, type OnChainDeposit } from '../http/account-deposits.ts'
 import { type FailedFunding, failedFundings } from '../http/failed-fundings.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
 import { isIn, seenValidators } from '../http/seen-validators.ts'
+import { StandingMemo } from '../http/standing-memo.ts'
 import { dayOfHorizon, type Horizon } from '../rewards/horizon.ts'
 import { type CreatedValidator, createdValidators } from './created-validators.ts'
 import { type ListedValidator, listValidators } from './list-validators.ts'
@@ -21,16 +22,27 @@ export interface AccountValidator {
   readonly failed: FailedFunding | undefined
 }
 
+const validatorsMemo = new StandingMemo<readonly AccountValidator[]>((validators) => validators.length)
+
 /**
  * The account's validators as they stand, in an order that nothing but further ones changes: those that were created here, the newest
  * before others and then by public key, then the others by descending index.
  */
-export async function accountValidators(
+export function accountValidators(
   scope: AccountScope & { readonly nowMs: number },
   horizon: Horizon | undefined,
 ): Promise<readonly AccountValidator[]> {
-  const everything = { former: false, pubkeys: [], credentials: [] }
   const today = horizon === undefined ? dayOfInstant(scope.nowMs / 1_000) : dayOfHorizon(horizon)
+  const key = JSON.stringify([scope.account, today])
+  return validatorsMemo.of(scope.standing, key, () => listAll(scope, horizon, today))
+}
+
+async function listAll(
+  scope: AccountScope,
+  horizon: Horizon | undefined,
+  today: DayNumber,
+): Promise<readonly AccountValidator[]> {
+  const everything = { former: false, pubkeys: [], credentials: [] }
   const [listed, { registered, unregistered }, created, deposits, failed] = await Promise.all([
     horizon === undefined ? [] : listValidators(scope, horizon, everything),
     seenValidators(scope),

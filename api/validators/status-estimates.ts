@@ -41,18 +41,16 @@ const INSTANT_SEC_MAX = 253_402_300_799
  */
 export function statusEstimates(validator: EstimatedValidator, around: EstimatesAround): StatusEstimates {
   const clock = around.horizon?.clock ?? around.facts?.clock
-  const active = activeAt(validator, around)
-  const exit = exitAt(validator, around, active)
-  const withdrawal = withdrawalAt(validator, around, exit)
+  const activation = activeAt(validator, around)
+  const leaving = exitAt(validator, around, activation)
+  const active = toldOf(clock, activation)
+  const exit = toldOf(clock, leaving)
+  const withdrawal = toldOf(clock, withdrawalAt(validator, around, leaving))
   return {
-    estimated_active_at: instantOf(clock, active),
-    estimated_exit_at: instantOf(clock, exit),
-    estimated_withdrawal_at: instantOf(clock, withdrawal),
-    error_seconds: {
-      active: errorOf(clock, active),
-      exit: errorOf(clock, exit),
-      withdrawal: errorOf(clock, withdrawal),
-    },
+    estimated_active_at: active.at,
+    estimated_exit_at: exit.at,
+    estimated_withdrawal_at: withdrawal.at,
+    error_seconds: { active: active.error, exit: exit.error, withdrawal: withdrawal.error },
   }
 }
 
@@ -62,15 +60,13 @@ interface Estimate {
   readonly errorSlots: number | null
 }
 
-function instantOf(clock: ChainClock | undefined, estimate: Estimate | undefined): string | null {
-  if (clock === undefined || estimate === undefined) return null
+/** When an estimate is, and its error, in seconds; null where nobody can tell. */
+function toldOf(clock: ChainClock | undefined, estimate: Estimate | undefined) {
+  if (clock === undefined || estimate === undefined) return { at: null, error: null }
   const instantSec = slotTimeSec(clock, estimate.slot)
-  return instantSec > INSTANT_SEC_MAX ? null : formatInstant(instantSec)
-}
-
-function errorOf(clock: ChainClock | undefined, estimate: Estimate | undefined): number | null {
-  if (instantOf(clock, estimate) === null || clock === undefined || estimate === undefined) return null
-  return estimate.errorSlots === null ? null : estimate.errorSlots * clock.secondsPerSlot
+  if (instantSec > INSTANT_SEC_MAX) return { at: null, error: null }
+  const { errorSlots } = estimate
+  return { at: formatInstant(instantSec), error: errorSlots === null ? null : errorSlots * clock.secondsPerSlot }
 }
 
 /** The start of an epoch. */

@@ -31,14 +31,11 @@ export const validatorDetailsOperation = operation(
       isBehind,
     })
     if (page.status === 'refused') return page
-    return answerList(
-      page.items.map((validator) => toDetail(validator, around)),
-      page,
-    )
+    return answerList(page.items.map(detailsAround(around)), page)
   },
   async ({ body }, scope) => {
     const { validators, around } = await askedValidators(body, scope)
-    return { status: 'report', rows: inPieces(validators, (validator) => toDetail(validator, around)) }
+    return { status: 'report', rows: inPieces(validators, detailsAround(around)) }
   },
 )
 
@@ -109,14 +106,29 @@ interface Around extends EstimatesAround {
   readonly labels: ReadonlyMap<string, string>
 }
 
-function toDetail(validator: AccountValidator, around: Around): ValidatorDetail {
+/** Many validators pay to the same addresses: the checksum of each is made once. */
+function detailsAround(around: Around): (validator: AccountValidator) => ValidatorDetail {
+  const written = new Map<string, string>()
+  const toAddress = (address: string): string => {
+    const known = written.get(address) ?? checksumAddress(address)
+    written.set(address, known)
+    return known
+  }
+  return (validator) => toDetail(validator, around, toAddress)
+}
+
+function toDetail(
+  validator: AccountValidator,
+  around: Around,
+  toAddress: (address: string) => string,
+): ValidatorDetail {
   const { pubkey, registered } = validator
   const exitEpoch = registered?.exit_epoch ?? FAR_FUTURE_EPOCH_TEXT
   const exit = around.exitFlagsOf(pubkey, exitEpoch !== FAR_FUTURE_EPOCH_TEXT)
   return {
     network: around.network,
     pubkey,
-    ...addressesOf(validator, around.recipients),
+    ...addressesOf(validator, around.recipients, toAddress),
     status:
       registered === undefined ? earlyStatus(validator, around.horizon, around.rules) : toStatus(registered.status),
     slashed: registered?.slashed === 1,
@@ -142,15 +154,16 @@ function toDetail(validator: AccountValidator, around: Around): ValidatorDetail 
 function addressesOf(
   { withdrawalCredentials, created, registered }: AccountValidator,
   recipients: ReadonlyMap<number, string>,
+  toAddress: (address: string) => string,
 ) {
   const address = ADDRESS_CREDENTIALS.exec(withdrawalCredentials)?.[1]
   const paidTo = registered === undefined ? undefined : recipients.get(registered.validator_index)
   const feeRecipient = paidTo ?? created?.feeRecipient
   return {
-    withdrawal_address: address === undefined ? '' : checksumAddress(`0x${address}`),
+    withdrawal_address: address === undefined ? '' : toAddress(`0x${address}`),
     withdrawal_credentials: withdrawalCredentials,
-    fee_recipient_address: feeRecipient === undefined ? '' : checksumAddress(feeRecipient),
+    fee_recipient_address: feeRecipient === undefined ? '' : toAddress(feeRecipient),
     // Of validators that were only tracked nobody has said who deposits.
-    deposit_from_address: created === undefined ? '' : checksumAddress(created.depositFrom),
+    deposit_from_address: created === undefined ? '' : toAddress(created.depositFrom),
   }
 }

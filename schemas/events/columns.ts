@@ -221,26 +221,56 @@ function bytesOfArray(column: NumberArray): Uint8Array {
 /** Differences wrap at the column's width, as do the sums that undo them. */
 function deltaOf(column: NumberArray): NumberArray {
   const delta = column.slice()
-  if (isWide(delta)) deltaOfWide(wordsOf(delta))
-  else for (let i = delta.length - 1; i > 0; i--) delta[i] = (delta[i] as number) - (delta[i - 1] as number)
+  switch (delta.BYTES_PER_ELEMENT) {
+    case 1:
+      deltaOfBytes(bytesOfArray(delta))
+      break
+    case 4:
+      deltaOfWords(wordsOf(delta))
+      break
+    default:
+      deltaOfWide(wordsOf(delta))
+  }
   return delta
 }
 
 function undoDelta<Values extends NumberArray>(column: Values): Values {
-  if (isWide(column)) undoDeltaOfWide(wordsOf(column))
-  else for (let i = 1; i < column.length; i++) column[i] = (column[i] as number) + (column[i - 1] as number)
+  switch (column.BYTES_PER_ELEMENT) {
+    case 1:
+      undoDeltaOfBytes(bytesOfArray(column))
+      break
+    case 4:
+      undoDeltaOfWords(wordsOf(column))
+      break
+    default:
+      undoDeltaOfWide(wordsOf(column))
+  }
   return column
 }
 
-function isWide(column: NumberArray): column is BigInt64Array | BigUint64Array {
-  return column instanceof BigInt64Array || column instanceof BigUint64Array
+function wordsOf({ buffer, byteOffset, byteLength }: NumberArray): Uint32Array {
+  return new Uint32Array(buffer, byteOffset, byteLength / Uint32Array.BYTES_PER_ELEMENT)
+}
+
+// A loop for each width: one that meets arrays of several kinds is compiled to ask at each number which of them it has.
+
+function deltaOfBytes(bytes: Uint8Array): void {
+  for (let i = bytes.length - 1; i > 0; i--) bytes[i] = (bytes[i] as number) - (bytes[i - 1] as number)
+}
+
+function undoDeltaOfBytes(bytes: Uint8Array): void {
+  for (let i = 1; i < bytes.length; i++) bytes[i] = (bytes[i] as number) + (bytes[i - 1] as number)
+}
+
+function deltaOfWords(words: Uint32Array): void {
+  for (let i = words.length - 1; i > 0; i--) words[i] = (words[i] as number) - (words[i - 1] as number)
+}
+
+function undoDeltaOfWords(words: Uint32Array): void {
+  for (let i = 1; i < words.length; i++) words[i] = (words[i] as number) + (words[i - 1] as number)
 }
 
 // Numbers of 64 bits are calculated with in halves, the lower one first: a bigint for each would cost more than all the rest.
-
-function wordsOf(column: BigInt64Array | BigUint64Array): Uint32Array {
-  return new Uint32Array(column.buffer, column.byteOffset, 2 * column.length)
-}
 
 function deltaOfWide(words: Uint32Array): void {
   for (let i = words.length - 2; i > 0; i -= 2) {

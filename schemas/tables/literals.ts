@@ -15,3 +15,27 @@ export function textSql(text: string): string {
 
 /** What somebody has written, as bytes: whatever it is, it cannot end the literal. */
 export const writtenSql = (text: string): string => bytesSql(Buffer.from(text).toString('hex'))
+
+/** Runs of numbers up to which a condition compares with their ends: with more, whether a set has a number is found sooner. */
+const RUNS_MAX = 16
+
+/**
+ * Condition on a column of indices, of those that are given, ascending and each once. Validators that were created together follow on each other: to
+ * compare with the ends of a run of ten thousand takes the engine half as long as to understand so many numbers and look for each row's among them.
+ */
+export function indicesSql(column: string, indices: readonly number[]): string {
+  const runs: { readonly first: number; last: number }[] = []
+  for (const index of indices) {
+    const run = runs.at(-1)
+    if (run !== undefined && index === run.last + 1) run.last = index
+    else runs.push({ first: index, last: index })
+    if (runs.length > RUNS_MAX) return `${column} IN (${indices.map(indexSql).join(', ')})`
+  }
+  if (runs.length === 0) return '0'
+  return `(${runs.map(({ first, last }) => `${column} BETWEEN ${indexSql(first)} AND ${indexSql(last)}`).join(' OR ')})`
+}
+
+function indexSql(index: number): string {
+  if (!Number.isSafeInteger(index) || index < 0) throw new Error(`not an index: ${index}`)
+  return `${index}`
+}

@@ -5,9 +5,10 @@ import { Standings } from '../../api/http/standings.ts'
 import { horizonOf } from '../../api/rewards/horizon.ts'
 import { readIncomes } from '../../api/rewards/open-incomes.ts'
 import { type OpenIncome, summedIncomes } from '../../api/rewards/open-sums.ts'
-import type { EventLog } from '../../infra/ports/event-log.ts'
+import type { EventLog, StoredEvent } from '../../infra/ports/event-log.ts'
 import { project } from '../../processors/loop/consume.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
+import { epochBlocks } from '../../schemas/events/beacon-epoch.ts'
 import { projecting } from './projecting.ts'
 import { chain, withEpochs } from './rebuilt-tables.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
@@ -75,7 +76,8 @@ async function toldAnew(epoch: number, change: string): Promise<void> {
   )
 }
 
-async function projected(eventLog: EventLog, onEpoch: () => Promise<void>): Promise<void> {
+/** `onEpoch` is called behind each, and all are projected at once where nobody looks. */
+async function projected(eventLog: EventLog, onEpoch?: () => Promise<void>): Promise<void> {
   const ports = await projecting(eventLog, warehouse())
   for (const projector of PROJECTORS.filter(({ topic }) => topic !== 'beacon.epochs')) {
     const stored = await Array.fromAsync(eventLog.read({ topic: projector.topic, signal: never }))
@@ -83,10 +85,15 @@ async function projected(eventLog: EventLog, onEpoch: () => Promise<void>): Prom
   }
   const finalized = PROJECTORS.find(({ topic }) => topic === 'beacon.epochs')
   if (finalized === undefined) throw new Error('nobody projects finalized epochs')
-  for await (const event of eventLog.read({ topic: finalized.topic, signal: never })) {
-    await project(ports, finalized, [event])
+  const events = await Array.fromAsync(eventLog.read({ topic: finalized.topic, signal: never }))
+  const lastOfEpoch = ({ event }: StoredEvent) => event.type === epochBlocks.name
+  const ends = onEpoch === undefined ? [] : events.flatMap((event, at) => (lastOfEpoch(event) ? [at + 1] : []))
+  let from = 0
+  for (const to of [...ends, events.length]) {
+    await project(ports, finalized, events.slice(from, to))
     await ports.wanted.make()
-    await onEpoch()
+    await onEpoch?.()
+    from = to
   }
 }
 
@@ -115,7 +122,7 @@ describe('what all accounts share of open days', () => {
     // Without the last epochs, so that a day is open.
     const epochs = (chain.events.get('beacon.epochs') ?? []).slice(0, -2)
     await using eventLog = await stores().openLog(withEpochs(epochs))
-    await projected(eventLog, async () => {})
+    await projected(eventLog)
     const { both, standingNow, summedAt } = api()
     const before = await both()
     const { horizon } = await standingNow()
