@@ -95,5 +95,7 @@ function linesOf(
 
 function formatLacking({ lacking, isComputed }: Pick<EpochGap, 'lacking' | 'isComputed'>): string {
   if (lacking !== undefined) return `without ${lacking} tracked validators${isComputed ? ', computed of states' : ''}`
-  return isComputed ? 'computed of states by earlier formulas, or not readable' : 'not in the log, or not readable'
+  return isComputed
+    ? 'computed by earlier formulas, or of a state that no block names, or not readable'
+    : 'not in the log, or not readable'
 }

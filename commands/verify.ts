@@ -42,10 +42,15 @@ export async function verdictOf(
       ({ chain: name, pubkey, accounts }) =>
         `${name} validator ${pubkey}: an earlier release paid ${accounts.join(' and ')}, now ${accounts.at(-1)} alone: say whose it is (admin validators move, or track --at 1970-01-01)`,
     )
-  const { wrong, missing, untold, isCatchingUp, nothingProven } = await verifyTables({ ...ports, ...options, notes })
+  const { wrong, withheld, missing, untold, isCatchingUp, nothingProven } = await verifyTables({
+    ...ports,
+    ...options,
+    notes,
+  })
   if (isCatchingUp) throw new AppError('warehouse', 'The tables do not have all of the log yet: see the line above.')
   const faults = [
     ...(wrong > 0 ? ['Not every figure holds'] : []),
+    ...(withheld > 0 ? ['some validators have days that are in no figure'] : []),
     ...(missing > 0 ? ['the tables lack what the log has'] : []),
     ...(nothingProven && wrong + missing === 0 ? ['nothing was proven'] : []),
     ...(untold > 0 ? ['of some tracked validators nothing was verified'] : []),

@@ -23,8 +23,9 @@ import type { KeptStates } from './kept-states.ts'
 import { releaseExplained, releaseState } from './released-columns.ts'
 import { required } from './route.ts'
 import { BEACON } from './routes.ts'
+import { type EarlierRoots, isNamedBefore } from './state-anchor.ts'
 import { isNamedBy, refuseOtherBranch } from './state-branch.ts'
-import { AbsentState, type EarlierRoots, type ReadState, type StatePlace, StateReader } from './state-reader.ts'
+import { AbsentState, type ReadState, type StatePlace, StateReader } from './state-reader.ts'
 import { StatesAway } from './states-away.ts'
 import type { Ask } from './wide-tables.ts'
 
@@ -145,15 +146,29 @@ export class ExplainedEpochs {
     const isUsable = (first: ReadState) => keptAfter?.columns.keys.include(wanted(first)) === true
     if (before !== undefined && keptAfter !== undefined && isUsable(before)) {
       this.#askedAgain = undefined
-      return { before, after: keptAfter }
+      return { before, after: await this.#anchored(keptAfter, before) }
     }
     this.#tellAskedAgain(places, before === undefined ? 'before' : keptAfter === undefined ? 'after' : 'keys')
     return this.#away.unlessAbsent(ask, async (noting) => {
       const first = before ?? (await this.#reader.read(noting, { ...places.before, pubkeys: [] }))
-      if (keptAfter !== undefined && isUsable(first)) return { before: first, after: keptAfter }
+      if (keptAfter !== undefined && isUsable(first))
+        return { before: first, after: await this.#anchored(keptAfter, first) }
       const question = { ...places.after, pubkeys: wanted(first), before: earlierOf(first) }
       return { before: first, after: await this.#reader.read(noting, question) }
     })
+  }
+
+  /** A kept state, anchored by the one before it where that was not known when it was read. */
+  async #anchored(state: ReadState, before: ReadState): Promise<ReadState> {
+    const { slot, stateRoots, anchor } = state
+    if (anchor === undefined) return state
+    const { fork, blockRoots } = state.columns
+    const isNamed = isNamedBefore({ slot, fork, blockRoots, stateRoots, anchor }, earlierOf(before))
+    if (isNamed === undefined) return state
+    if (isNamed) return { ...state, isAnchored: true, anchor: undefined }
+    await this.#options.kept?.forget(state)
+    const why = `the state of slot ${slot} that was kept is another than the one that its last block names`
+    throw new AppError('node_inconsistent', why, { retryable: true })
   }
 
   /** Once for each reason, until a kept state is used again. */
@@ -192,6 +207,7 @@ export class ExplainedEpochs {
 
   async #earlierAt(place: StatePlace): Promise<Earlier | undefined> {
     if (this.#earlier !== undefined && isAt(this.#earlier, place)) return this.#earlier
+    if (this.#last !== undefined && isAt(this.#last, place)) return earlierOf(this.#last)
     const state = await this.#options.kept?.get(place)
     return state && earlierOf(state)
   }

@@ -52,7 +52,7 @@ interface Header extends Omit<ReadState, 'columns' | 'stateRoots'> {
 
 /** The file of a state, in pieces. */
 export async function encodeKeptState(state: ReadState): Promise<readonly Uint8Array[]> {
-  const { columns, stateRoots, slot, blockRoot, stateRoot, isAnchored } = state
+  const { columns, stateRoots, slot, blockRoot, stateRoot, isAnchored, anchor } = state
   refuseGivenBack(columns)
   const randaoMixes = lastMixes(columns.randaoMixes, Math.floor(slot / SLOTS_PER_EPOCH))
   const values = { ...columns, randaoMixes, stateRoots }
@@ -61,7 +61,7 @@ export async function encodeKeptState(state: ReadState): Promise<readonly Uint8A
   for (const name of COLUMN_NAMES) stored.push(await compress(planesOf(values[name]), PACKING))
   const { fork, validators, slashingsGwei, checkpoints, proposerLookahead, syncSeats, queues, keys } = columns
   const header: Header = {
-    ...{ slot, blockRoot, stateRoot, isAnchored },
+    ...{ slot, blockRoot, stateRoot, isAnchored, anchor },
     rest: { slot, fork, validators, slashingsGwei, checkpoints, proposerLookahead, syncSeats, queues },
     keys: keys.all,
     storedBytes: stored.map(({ length }) => length),

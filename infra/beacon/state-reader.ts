@@ -9,6 +9,7 @@ import { RegistryMemory } from './registry-memory.ts'
 import { pathOf } from './route.ts'
 import { DEBUG } from './routes.ts'
 import { SerializedState } from './serialized-state.ts'
+import { type AnchorParts, type EarlierRoots, isNamedBefore } from './state-anchor.ts'
 import { type ScannedState, scanState } from './state-columns.ts'
 import { StateReception } from './state-reception.ts'
 import { StateRoots } from './state-root.ts'
@@ -32,13 +33,8 @@ export interface ReadState extends StatePlace {
   readonly stateRoots: Uint8Array
   /** Its root is the one that a block of the chain names. */
   readonly isAnchored: boolean
-}
-
-/** What of a state the root of the one an epoch later may need. */
-export interface EarlierRoots {
-  readonly slot: number
-  readonly blockRoots: Uint8Array
-  readonly stateRoots: Uint8Array
+  /** Of one that is not known to be: what may show it once the state an epoch earlier is there. */
+  readonly anchor?: AnchorParts | undefined
 }
 
 export interface StateQuestion extends StatePlace {
@@ -87,10 +83,10 @@ export class StateReader {
     const serialized = new SerializedState(columns.fork, bytes, registry)
     const stateRoot = this.#roots.rootOf(fork, bytes, this.#registry)
     this.#free = buffer === 0 ? 1 : 0
+    const stateRoots = serialized.vector('stateRoots').slice()
     return {
-      ...{ slot, blockRoot: question.blockRoot, columns, stateRoot: hexOf(stateRoot) },
-      stateRoots: serialized.vector('stateRoots').slice(),
-      isAnchored: this.#isAnchored(node, question, { serialized, stateRoot }),
+      ...{ slot, blockRoot: question.blockRoot, columns, stateRoot: hexOf(stateRoot), stateRoots },
+      ...this.#anchoring(node, question, { columns, stateRoots, stateRoot, serialized }),
     }
   }
 
@@ -130,54 +126,31 @@ export class StateReader {
 
   /**
    * Whether a block names the root: the block's root commits to the state behind it, and so to this one, or to what it was before empty slots.
-   * False where that cannot be told, as of a state behind slots that are empty for longer than an epoch.
+   * Where that cannot be told, as where the state before the epoch is not known, what it can be told of later.
    */
-  #isAnchored(
+  #anchoring(
     node: ChainNode,
     { slot, blockRoot, before }: StateQuestion,
-    { serialized, stateRoot }: { readonly serialized: SerializedState; readonly stateRoot: Uint8Array },
-  ): boolean {
-    const header = ssz.phase0.BeaconBlockHeader.deserialize(serialized.vector('latestBlockHeader'))
+    state: Pick<ReadState, 'columns' | 'stateRoots'> & {
+      readonly serialized: SerializedState
+      readonly stateRoot: Uint8Array
+    },
+  ): Pick<ReadState, 'isAnchored' | 'anchor'> {
+    const { stateRoot, stateRoots, columns } = state
+    const latestBlockHeader = state.serialized.vector('latestBlockHeader').slice()
+    const header = ssz.phase0.BeaconBlockHeader.deserialize(latestBlockHeader)
     // The slot after a block writes the root of the block's state into the header (consensus-specs, process_slot).
     const named = header.slot === slot ? { ...header, stateRoot } : header
     const refuse = (why: string) => node.fault('node_inconsistent', `told a state of slot ${slot} ${why}`)
     if (hexOf(ssz.phase0.BeaconBlockHeader.hashTreeRoot(named)) !== blockRoot)
       throw refuse(`that the block ${blockRoot} does not name`)
-    if (header.slot === slot) return true
-    if (before === undefined || header.slot <= before.slot) return false
-    const root = this.#roots.rootWith(fieldsBack(before, serialized, { from: header.slot, to: slot }))
-    if (Buffer.compare(root, header.stateRoot) === 0) return true
-    throw refuse(`that the block of slot ${header.slot} does not name`)
+    if (header.slot === slot) return { isAnchored: true }
+    const anchor = { fieldRoots: this.#roots.fieldRoots(), latestBlockHeader }
+    const { fork, blockRoots } = columns
+    const isNamed = before && isNamedBefore({ slot, fork, blockRoots, stateRoots, anchor }, before)
+    if (isNamed === false) throw refuse(`that the block of slot ${header.slot} does not name`)
+    return isNamed === true ? { isAnchored: true } : { isAnchored: false, anchor }
   }
-}
-
-const ROOT_BYTES = 32
-/** Where `BeaconBlockHeader` has its state root (consensus-specs, phase0). */
-const HEADER_STATE_ROOT_AT = 48
-
-/**
- * What empty slots have changed in a state, as it was after the block of slot `from` (consensus-specs, process_slot): the roots that each of
- * them has written are those of long before again, which the state before the epoch still has.
- */
-function fieldsBack(
-  before: EarlierRoots,
-  after: SerializedState,
-  { from, to }: { readonly from: number; readonly to: number },
-): ReadonlyMap<string, Uint8Array> {
-  const slot = new Uint8Array(8)
-  new DataView(slot.buffer).setBigUint64(0, BigInt(from), true)
-  const latestBlockHeader = after.vector('latestBlockHeader').slice()
-  latestBlockHeader.fill(0, HEADER_STATE_ROOT_AT, HEADER_STATE_ROOT_AT + ROOT_BYTES)
-  const rootsBack = (name: 'blockRoots' | 'stateRoots') => {
-    const [roots, earlier] = [after.vector(name).slice(), before[name]]
-    for (let written = from; written < to; written++) {
-      const at = (written * ROOT_BYTES) % roots.length
-      roots.set(earlier.subarray(at, at + ROOT_BYTES), at)
-    }
-    return roots
-  }
-  const [blockRoots, stateRoots] = [rootsBack('blockRoots'), rootsBack('stateRoots')]
-  return new Map(Object.entries({ slot, latestBlockHeader, blockRoots, stateRoots }))
 }
 
 /** Throws unless the answer's fork is the one that the chain has in the slot: the bytes of another one lie elsewhere. */

@@ -82,17 +82,10 @@ export class StateRoots {
     return climb(roots, [fields.size], 0, depthOf(fields.size))
   }
 
-  /** Root of the last state as it would be with other bytes of some fields of fixed length, by their names. */
-  rootWith(replaced: ReadonlyMap<string, Uint8Array>): Uint8Array {
+  /** Roots of the last state's fields in their order, 32 bytes each: for `rootOfFields`. */
+  fieldRoots(): Uint8Array {
     if (this.#kept === undefined) throw new Error('there is no state yet')
-    const { fork, fields, roots: last } = this.#kept
-    const types: Readonly<Record<string, Type<unknown>>> = ssz[fork].BeaconState.fields
-    const roots = last.slice()
-    for (const [place, name] of [...fields.keys()].entries()) {
-      const [bytes, type] = [replaced.get(name), types[name]]
-      if (bytes !== undefined && type !== undefined) roots.set(rootOfWhole(type, bytes), place * CHUNK_BYTES)
-    }
-    return climb(roots, [fields.size], 0, depthOf(fields.size))
+    return this.#kept.roots.slice()
   }
 
   /** Bytes that are kept until the next state, without those that are lent. */
@@ -123,6 +116,21 @@ export class StateRoots {
     this.#copy.set(bytes)
     return this.#copy.subarray(0, bytes.length)
   }
+}
+
+/** Root of a state by those of its fields, as it would be with other bytes of some fields of fixed length, by their names. */
+export function rootOfFields(
+  fork: TransitionFork,
+  fieldRoots: Uint8Array,
+  replaced: ReadonlyMap<string, Uint8Array>,
+): Uint8Array {
+  const types = Object.entries<Type<unknown>>(ssz[fork].BeaconState.fields)
+  const roots = fieldRoots.slice()
+  for (const [place, [name, type]] of types.entries()) {
+    const bytes = replaced.get(name)
+    if (bytes !== undefined) roots.set(rootOfWhole(type, bytes), place * CHUNK_BYTES)
+  }
+  return climb(roots, [types.length], 0, depthOf(types.length))
 }
 
 function fieldsOf(fork: TransitionFork): Fields {

@@ -1,6 +1,12 @@
 import { type ChainClock, epochOf, slotAt } from '../../schemas/eth/time.ts'
 import { FORMULAS_VERSION } from '../../schemas/eth/transition/explain-epoch.ts'
-import { dayBalances, type EpochPart, epochBlocks, epochValidators } from '../../schemas/events/beacon-epoch.ts'
+import {
+  dayBalances,
+  type EpochBlocksHeader,
+  type EpochPart,
+  epochBlocks,
+  epochValidators,
+} from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent, type EncodedEvent, unlessUndecodable } from '../../schemas/events/codec.ts'
 import { deadLetter, deadLetterResolved } from '../../schemas/events/dead-letter.ts'
 import type { Position } from '../../schemas/events/envelope.ts'
@@ -34,8 +40,8 @@ export interface LoggedEpochs {
   /** The oldest and the newest epoch of the range that the log has; undefined where it has none. */
   readonly told: EpochRange | undefined
   /**
-   * Those of which an event, or one of their execution blocks, could not be processed, or that earlier formulas than those of today have computed:
-   * they have to be told again.
+   * Those of which an event, or one of their execution blocks, could not be processed, or that were computed by earlier formulas than those of
+   * today, or of a state that nothing had named though they have blocks: they have to be told again.
    */
   readonly stale: ReadonlySet<number>
   /** Those that were computed of states. */
@@ -86,7 +92,7 @@ export async function loggedEpochs(
       const { header } = decodeEvent(epochBlocks, event, unnamedChain)
       partsOf.set(header.epoch, header.parts)
       note(computed, header.epoch, header.proof !== null)
-      note(outdated, header.epoch, header.proof !== null && header.proof.formulas < FORMULAS_VERSION)
+      note(outdated, header.epoch, isOutdated(header))
       if (event.version >= RESIDUALS_SINCE_VERSION && header.proof === null) blocksPlaces.set(header.epoch, position)
       else blocksPlaces.delete(header.epoch)
     } else if (event.type === epochValidators.name) {
@@ -143,6 +149,12 @@ export async function loggedEpochs(
     computed,
     addable: new Map([...blocksPlaces].flatMap(placesOf)),
   }
+}
+
+/** Whether what was computed of states can be computed better; an epoch without blocks ends with a state that none can name. */
+function isOutdated({ proof, blocks }: EpochBlocksHeader): boolean {
+  if (proof === null) return false
+  return proof.formulas < FORMULAS_VERSION || (proof.level === 'consistent' && blocks.length > 0)
 }
 
 function note(epochs: Set<number>, epoch: number, isOne: boolean): void {

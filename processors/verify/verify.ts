@@ -9,6 +9,7 @@ import { proveEpochs } from './prove-epochs.ts'
 import { proveMonths } from './prove-months.ts'
 import { proveRevenue, proveSettlements } from './prove-settlements.ts'
 import type { Proving } from './proving.ts'
+import { findUnanchored, type UnanchoredEpochs } from './unanchored-epochs.ts'
 import { findUncorrected } from './uncorrected.ts'
 import { findUnexplainedRevenue } from './unexplained-revenue.ts'
 import { type CatchingUp, type Unprocessed, untilProcessed } from './until-processed.ts'
@@ -18,6 +19,8 @@ import { findUntoldValidators, type UntoldValidator, type UntoldValidators } fro
 const REPETITIONS_MAX = 5
 /** Validators of a chain that are named; the others are counted. */
 const UNTOLD_NAMED_MAX = 20
+/** Epochs of a chain that are named; the others are counted. */
+const EPOCHS_NAMED_MAX = 20
 /** What has been asked for is made in this time, once all events are processed. */
 const ASK_AGAIN_SEC_MIN = 5
 
@@ -44,6 +47,8 @@ export interface Verifying {
 export interface Verdict {
   /** Figures that do not hold. */
   readonly wrong: number
+  /** Validator-days that hold and are in no figure, since nothing shows that the states that they were computed of are the chain's. */
+  readonly withheld: number
   /** Things that the log has and the tables have not. */
   readonly missing: number
   /** Tracked validators of which no epoch tells anything, so that nothing of them was verified. */
@@ -77,10 +82,10 @@ export async function verifyTables(verifying: Verifying): Promise<Verdict> {
   signal.throwIfAborted()
   if (unprocessed.catchingUp !== undefined) {
     await print(formatCatchingUp(unprocessed, unprocessed.catchingUp))
-    return { wrong: 0, missing: 0, untold: 0, isCatchingUp: true, nothingProven: true }
+    return { wrong: 0, withheld: 0, missing: 0, untold: 0, isCatchingUp: true, nothingProven: true }
   }
   const comparison = await findMissing({ ...verifying, ...proving, unprocessed })
-  const { days, proofs, wrong, epochs, settlements, oversettled } = await proveFigures(verifying, proving)
+  const { days, proofs, wrong, withheld, epochs, settlements, oversettled } = await proveFigures(verifying, proving)
   for (const note of [...verifying.notes, ...comparison.notes]) await print(`${note}.`)
   const missing = [...comparison.missing, ...(await findUncorrected(verifying.warehouse, chain))]
   for (const one of missing) await print(formatMissing(one))
@@ -93,6 +98,7 @@ export async function verifyTables(verifying: Verifying): Promise<Verdict> {
   )
   return {
     wrong: wrong + epochs.unexplained + settlements.wrong + oversettled,
+    withheld,
     missing: missing.length,
     untold,
     isCatchingUp: false,
@@ -129,9 +135,7 @@ async function proveFigures({ warehouse, quiet, print, signal }: Verifying, prov
     await print(`${name} month ${month} validator ${validator_index}: WRONG: it is not the sum of its days`)
   }
   for (const [name, count] of unanchored) {
-    await print(
-      `${name}: ${count} validator-days are in no figure: epochs of them were computed of states that no block names`,
-    )
+    for (const line of formatWithheld(name, count, await findUnanchored(warehouse, name))) await print(line)
   }
   const epochs = await proveEpochs(warehouse, proving)
   for (const { chain: name, epoch, validator_index, residual } of epochs.examples) {
@@ -160,7 +164,8 @@ async function proveFigures({ warehouse, quiet, print, signal }: Verifying, prov
     )
   }
   const oversettled = revenue.reduce((sum, { blocks_oversettled: over }) => sum + Number(over), 0)
-  return { days: days.size, proofs, wrong, epochs, settlements, oversettled }
+  const withheld = [...unanchored.values()].reduce((sum, count) => sum + count, 0)
+  return { days: days.size, proofs, wrong, withheld, epochs, settlements, oversettled }
 }
 
 /** Names the validators of which nothing could be verified, and says how many they are. */
@@ -188,6 +193,26 @@ function formatUntold(chain: string, { pubkey, index }: UntoldValidator): string
       ? [pubkey, 'nobody has looked for it in the registry since it was tracked']
       : [`${index} ${pubkey}`, 'it is in the registry, and no epoch tells of it']
   return `${chain} validator ${who}: NOTHING was verified: ${why}`
+}
+
+/** What is left out, by which epochs, and what to do about it. */
+function formatWithheld(
+  chain: string,
+  validatorDays: number,
+  { epochs, blockless }: UnanchoredEpochs,
+): readonly string[] {
+  const withheld = `${chain}: WITHHELD: ${validatorDays} validator-days are in no figure`
+  const named = epochs.slice(0, EPOCHS_NAMED_MAX)
+  const more = epochs.length > named.length ? ` and ${epochs.length - named.length} more` : ''
+  return [
+    ...(epochs.length === 0
+      ? []
+      : [
+          `${withheld}, as nothing names states that they were computed of: epochs ${named.join(', ')}${more}. ` +
+            `gaps --chain ${chain} --repair computes them anew, where a node still gives their states`,
+        ]),
+    ...(blockless === 0 ? [] : [`${withheld}, as ${blockless} epochs have no block that could name a state`]),
+  ]
 }
 
 /** By how much, and when to ask again. */

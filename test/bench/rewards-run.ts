@@ -175,7 +175,7 @@ async function verify(ports: Ports, validatorEpochs: number) {
     print: async (line) => void lines.push(line),
   })
   const seconds = (performance.now() - startMs) / 1_000
-  if (verdict.wrong + verdict.missing > 0 || verdict.nothingProven)
+  if (verdict.wrong + verdict.withheld + verdict.missing > 0 || verdict.nothingProven)
     throw new Error(`the tables do not hold: ${lines.slice(-10).join('\n')}`)
   return { verifiedPerSecond: validatorEpochs / seconds, verifyRssMb: maxRssMb() }
 }

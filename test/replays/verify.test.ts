@@ -12,6 +12,7 @@ import { chainKey } from '../../schemas/chains.ts'
 import { type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
 import { registryLookedAt, validatorsIdentified } from '../../schemas/events/validators.ts'
 import { tracked, untracked, watched } from '../unit/account-facts.ts'
+import { asUnnamed, epochOfEvent } from '../unit/changed-events.ts'
 import { GIVEN_CHAIN, givenChain, givenKey } from '../unit/given-chain.ts'
 import { processLog } from '../unit/processing.ts'
 import { projecting } from '../unit/projecting.ts'
@@ -24,6 +25,7 @@ const TEST_MS = 120_000
 const never = new AbortController().signal
 const stores = storesOfFile()
 const given = givenChain(18)
+const SLOTS_PER_EPOCH = 4
 
 const withTopic = (topic: Topic, change: (list: readonly EncodedEvent[]) => readonly EncodedEvent[]): Events =>
   new Map([...given.events, [topic, change(given.events.get(topic) ?? [])]])
@@ -61,7 +63,7 @@ async function verify(eventLog: EventLog, options: Partial<Verifying> = {}) {
   return { ...verdict, lines: lines.filter((line) => !/ revenue: /.test(line)), last }
 }
 
-const GOOD = { wrong: 0, missing: 0, untold: 0, nothingProven: false, lines: [] }
+const GOOD = { wrong: 0, withheld: 0, missing: 0, untold: 0, nothingProven: false, lines: [] }
 
 describe('a verification', () => {
   it('finds nothing in tables that have all of the log, and names what it proved', { timeout: TEST_MS }, async () => {
@@ -317,6 +319,20 @@ describe('a verification', () => {
       expect.stringMatching(/^MISSING mainnet: 2 finalized epochs .*: epoch 1, epoch 2\. /),
       expect.stringMatching(/^MISSING mainnet: 1 execution blocks of tracked proposers .*: slot 1\. /),
       expect.stringMatching(/^MISSING mainnet: 1 days have everything and are not closed: /),
+    ])
+  })
+
+  it('names days that are withheld because nothing names a state, with the epochs and what to do, and fails', {
+    timeout: TEST_MS,
+  }, async () => {
+    const unnamed = (list: readonly EncodedEvent[]) =>
+      list.map((event) => (epochOfEvent(event, SLOTS_PER_EPOCH) === 9 ? asUnnamed(event) : event))
+    await using eventLog = await filled(withTopic('beacon.epochs', unnamed))
+    const { wrong, missing, withheld, lines } = await verify(eventLog)
+    expect([wrong, missing, withheld]).toEqual([0, 0, given.validators])
+    expect(lines).toEqual([
+      `mainnet: WITHHELD: ${given.validators} validator-days are in no figure, as nothing names states that they were computed of: ` +
+        'epochs 9. gaps --chain mainnet --repair computes them anew, where a node still gives their states',
     ])
   })
 

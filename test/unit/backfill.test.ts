@@ -338,7 +338,7 @@ describe('of epochs that were computed of states', () => {
   const isRefused = (why: RegExp) =>
     expect.objectContaining({ code: 'usage', message: expect.stringMatching(why) }) as Error
 
-  const asComputed = (epoch: number, formulas?: number) => tellAsComputed(eventLog(), epoch, formulas)
+  const asComputed = (epoch: number, as?: Parameters<typeof tellAsComputed>[2]) => tellAsComputed(eventLog(), epoch, as)
 
   /** An account has had a validator, and another one comes. */
   async function given(computed: number): Promise<{ readonly options: Parameters<typeof backfill>[0] }> {
@@ -374,7 +374,7 @@ describe('of epochs that were computed of states', () => {
     await track([1])
     const chain = chainTo(40)
     await backfill(backfilled(chain), range, never)
-    await asComputed(3, FORMULAS_VERSION - 1)
+    await asComputed(3, { formulas: FORMULAS_VERSION - 1 })
     const gapsOf = async () => (await findGaps(backfilled(chain), range, never)).gaps
     expect(await gapsOf()).toEqual([{ fromEpoch: 3, toEpoch: 3, lacking: undefined, isComputed: true }])
     chain.offer = () => ({ bytes: 100 })
@@ -382,6 +382,18 @@ describe('of epochs that were computed of states', () => {
     const onPlan = (plan: RangePlan) => void plans.push(plan)
     await backfill({ ...backfilled(chain), onlyPlan: true, onPlan }, range, never)
     expect(plans).toMatchObject([{ epochs: 1, states: { count: 2, bytes: 200 } }])
+    await asComputed(3)
+    expect(await gapsOf()).toEqual([])
+  })
+
+  test('one of a state that nothing has named lacks until it was, unless it has no block that could', async () => {
+    await track([1])
+    const chain = chainTo(40)
+    await backfill(backfilled(chain), range, never)
+    await asComputed(2, { level: 'consistent', isWithoutBlocks: true })
+    await asComputed(3, { level: 'consistent' })
+    const gapsOf = async () => (await findGaps(backfilled(chain), range, never)).gaps
+    expect(await gapsOf()).toEqual([{ fromEpoch: 3, toEpoch: 3, lacking: undefined, isComputed: true }])
     await asComputed(3)
     expect(await gapsOf()).toEqual([])
   })
