@@ -2,6 +2,7 @@ import type { FastifySchemaCompiler } from 'fastify'
 import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { type Refusal, type RefusalCode, refuse } from '../../schemas/routes/envelope.ts'
+import { FILTERS } from '../../schemas/routes/fields.ts'
 import { slipsBetween } from '../../schemas/slips.ts'
 import { RefusedRequest } from './answer.ts'
 import { faultWords } from './fault-words.ts'
@@ -49,7 +50,7 @@ function toValidator<Input>(parse: Parse<Input>) {
 /**
  * Builds the parser of a query string from the route's definition. A scalar that is given twice is refused; arrays are
  * `k=1,2`, `k=[1,2]`, repeated keys, `k[]=1` or `k[0]=1`. Unknown parameters are ignored, but not those that look like a known
- * name: it was meant, and a filter that is not understood must not answer for everything. Where the schema is closed
+ * name, or that other operations filter by: it was meant, and a filter that is not understood must not answer for everything. Where the schema is closed
  * (`additionalProperties: false`), all of them are refused, and so is a known one without a value, which elsewhere is an absent one.
  */
 function queryParser(schema: TObject): Parse<QueryTexts> {
@@ -107,7 +108,7 @@ function keyReader(properties: readonly (readonly [string, TSchema])[]) {
     if (known.has(key)) return key
     const element = properties.find(([name]) => key.startsWith(name) && ELEMENT.test(key.slice(name.length)))
     if (element !== undefined && isArray(element[1])) return element[0]
-    return properties.some(([name]) => isMeant(key, name)) ? null : undefined
+    return properties.some(([name]) => isMeant(key, name)) || isFilter(key) ? null : undefined
   }
 }
 
@@ -118,6 +119,11 @@ function isMeant(key: string, name: string): boolean {
   if (written.length < MEANT_CHARACTERS_MIN) return false
   const isBeginning = ours.startsWith(written) && written.length * 2 > ours.length
   return isBeginning || slipsBetween(written, ours) <= (ours.length < LONG_NAME_CHARACTERS ? 1 : 2)
+}
+
+/** Whether another operation would have answered less for it: who asks for a month here must not be told of all time. */
+function isFilter(key: string): boolean {
+  return FILTERS.some((name) => lettersOf(name) === lettersOf(key))
 }
 
 function lettersOf(name: string): string {
@@ -151,7 +157,7 @@ function bodyParser(schema: TObject): Parse<string | null> {
     const json = parseJson(text)
     if (json === undefined) return refuse('400', 'the body is not a JSON object')
     const slip = Object.keys(json).find(
-      (key) => !checks.has(key) && (isClosed || properties.some(([name]) => isMeant(key, name))),
+      (key) => !checks.has(key) && (isClosed || isFilter(key) || properties.some(([name]) => isMeant(key, name))),
     )
     if (slip !== undefined) return refuse('400', `${slip.slice(0, DETAIL_CHARACTERS_MAX)} is not understood`)
     const value: Record<string, unknown> = {}

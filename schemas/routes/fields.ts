@@ -95,3 +95,15 @@ export const EpochText = Type.String({
 export const Instant = Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
   description: 'ISO 8601 instant in UTC with milliseconds, or null.',
 })
+
+/** What some operation filters its rows by: no other takes such a name for nothing. */
+export const FILTERS = [
+  'start_date',
+  'end_date',
+  'date',
+  'month',
+  'utc_offset',
+  'pubkey',
+  'pubkeys',
+  'withdrawal_address',
+] as const

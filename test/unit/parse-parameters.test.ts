@@ -5,6 +5,7 @@ import { RefusedRequest } from '../../api/http/answer.ts'
 import { acceptTextOfAnyType } from '../../api/http/body-rules.ts'
 import { compileParameters } from '../../api/http/parse-parameters.ts'
 import { formatMessage } from '../../schemas/routes/envelope.ts'
+import { FILTERS } from '../../schemas/routes/fields.ts'
 
 const Shape = Type.Object({
   page: Type.Integer({ minimum: 1, default: 1 }),
@@ -99,6 +100,9 @@ describe('a query string', () => {
     ['patge=2', '400', 'patge is not understood'],
     ['lits=2', '400', 'lits is not understood'],
     ['validtaor_indxes=2', '400', 'validtaor_indxes is not understood'],
+    // What other operations filter by would answer for everything here.
+    ...FILTERS.map((name): [string, string, string] => [`${name}=1`, '400', `${name} is not understood`]),
+    ['startDate=2026-01-01', '400', 'startDate is not understood'],
     ['list=1,2,3,4', '400', 'list'],
     ['day=2026-02-30', '4001', 'day must match format "date"'],
     ['day=2026-11-20&day=2026-11-20', '400', 'day'],
@@ -133,7 +137,7 @@ describe('a body', () => {
     expect(await parse(text)).toMatchObject({ status: 'refused', code: '400' })
   })
 
-  test.each(['list[0]', 'listed', 'validator_index', 'Page', 'page[]', 'pagge', 'vaildator_indexes'])(
+  test.each(['list[0]', 'listed', 'validator_index', 'Page', 'page[]', 'pagge', 'vaildator_indexes', ...FILTERS])(
     'with %j is refused, which names it',
     async (key) => {
       expect(await parse(JSON.stringify({ [key]: 1 }))).toEqual({
