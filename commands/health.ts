@@ -6,6 +6,7 @@ import type { LagWatch } from '../processors/loop/lag-watch.ts'
 import { measureHealth, type WatchedChain } from '../processors/loop/measure-health.ts'
 import { toldVault } from '../processors/loop/role-health.ts'
 import { PROJECTORS } from '../processors/projections.ts'
+import type { ErrorCode } from '../schemas/errors.ts'
 import { formatInstant } from '../schemas/eth/time.ts'
 import { MISSING_NAMED_MAX } from '../schemas/events/vault-state.ts'
 import type { Ports, Running } from './role.ts'
@@ -52,6 +53,12 @@ function withUpstreams(measured: Health, networks: readonly NetworkStatus[] = []
   return { ...measured, upstreams: Object.fromEntries(networks.map(({ name, upstreams }) => [name, upstreams])) }
 }
 
+/** Faults of a node that is there, and answers something else than it was asked. */
+const ANSWERS_WRONGLY: ReadonlySet<string> = new Set([
+  'node_malformed',
+  'node_inconsistent',
+] satisfies readonly ErrorCode[])
+
 function withNodes(measured: Health, running: Pick<Running, 'nodes'>): Health {
   const nodes = [...running.nodes].flatMap(([chain, status]) =>
     status().map(({ name, state, since, fault }) => {
@@ -69,7 +76,9 @@ function withNodes(measured: Health, running: Pick<Running, 'nodes'>): Health {
       ...measured.reasons,
       ...away.map(([name, { sinceSec, fault = 'no answer' }]) => {
         const since = sinceSec === undefined ? '' : ` since ${formatInstant(sinceSec)}`
-        return `${name} does not answer${since} (${fault})`
+        // Whoever looks for a server that is down should not be sent after one that answers something else.
+        const how = ANSWERS_WRONGLY.has(fault) ? 'answers wrongly' : 'does not answer'
+        return `${name} ${how}${since} (${fault})`
       }),
     ],
   }

@@ -4,16 +4,21 @@ import { hexOf } from '../../schemas/eth/hex.ts'
 import { malformed } from '../nodes/json.ts'
 import type { ChainNode } from '../nodes/nodes.ts'
 import type { BeaconChain } from '../ports/beacon-source.ts'
-import { askRoute, required } from './route.ts'
+import { askRoute, missing } from './route.ts'
 import { BEACON, CONFIG } from './routes.ts'
+
+const NO_BEACON_NODE = 'has no configuration to tell, as every beacon node has: another server seems to be there'
 
 /** What a node says of its chain. Throws AppError of a node fault. */
 export async function askChain(node: ChainNode): Promise<BeaconChain> {
   const [genesis, configuration, genesisBlockRoot] = await Promise.all([
-    required(node, BEACON.getGenesis, undefined, { what: 'the genesis' }),
-    required(node, CONFIG.getSpec, undefined, { what: 'its configuration' }),
+    askRoute(node, BEACON.getGenesis, undefined, { what: 'the genesis' }),
+    askRoute(node, CONFIG.getSpec, undefined, { what: 'its configuration' }),
     askGenesisBlockRoot(node),
   ])
+  if (configuration === undefined) throw node.fault('node_malformed', NO_BEACON_NODE)
+  // Before its genesis a chain has none.
+  if (genesis === undefined) return missing(node, 'the genesis')
   const values: Readonly<Record<string, unknown>> = configuration.data
   const spec = Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),

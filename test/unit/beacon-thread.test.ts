@@ -30,6 +30,14 @@ test('a node fault keeps its code, and the status tells of it', async () => {
   expect(source.status()).toMatchObject([{ name: 'beacon node 1', state: 'away', fault: 'node_unreachable' }])
 })
 
+test('another server in the place of a node counts as lost, and is told as such', async () => {
+  const html = { headers: { 'content-type': 'text/html' }, body: Buffer.from('<html>Not Found</html>') }
+  await using node = await openNode(() => ({ status: 404, ...html }))
+  await using source = await openBeaconSource({ urls: [node.url], log: silentLog, limits: FAST })
+  await expect(source.chain()).rejects.toThrow(/^beacon node 1 has no configuration to tell.*another server/)
+  expect(source.status()).toMatchObject([{ state: 'away', fault: 'node_malformed' }])
+})
+
 test('the log is told what the thread has to say', async () => {
   await using broken = await openNode(onHead({ reset: true }))
   await using sound = await openNode(onHead(headerAnswer))

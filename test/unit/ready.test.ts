@@ -375,6 +375,12 @@ describe('is not ready, and says why,', () => {
     expect((await ready({ nodes: [up, { name: 'beacon node 2', state: 'unknown' }] })).status).toBe('ready')
     const reason = /^mainnet execution node 1 does not answer since 1970-01-01T00:00:01\.000Z \(node_unreachable\)$/
     await fails({ nodes: [up, away] }, ['nodes_answer'], reason)
+    const wrong: NodeStatus = { ...away, fault: 'node_malformed' }
+    await fails(
+      { nodes: [up, wrong] },
+      ['nodes_answer'],
+      /^mainnet execution node 1 answers wrongly since .* \(node_malformed\)$/,
+    )
   })
 
   it.each([
