@@ -215,6 +215,7 @@ function addSettlementCommands(admin: Command, { run, chainOption }: CommandLine
     .option('--service-fee <eth>', 'likewise of the service’s share', '0')
     .requiredOption('--reason <text>', 'why, for whoever reads the list')
     .option('--yes', 'write it, once it was said what it makes of the validator’s settled sums')
+    .option('--again', 'write it though one with the same amounts and reason was written before')
     .argument('<pubkey>', 'the validator that it is about')
     .action((pubkey: string, options: Parameters<typeof correctSettlement>[1]) =>
       run(async (setting) => (await import('./settlements.ts')).correctSettlement(setting, options, pubkey)),

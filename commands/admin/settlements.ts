@@ -2,7 +2,12 @@ import { selectChain } from '../../infra/config/select-chain.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { dayOfInstant, formatDay, formatLocalTime } from '../../schemas/eth/time.ts'
 import { formatEthFromWei, parseEth, type Wei } from '../../schemas/eth/units.ts'
-import { REASON_MAX, settlementCorrected, settlementsLocked } from '../../schemas/events/accounts.ts'
+import {
+  REASON_MAX,
+  type SettlementCorrected,
+  settlementCorrected,
+  settlementsLocked,
+} from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import { CORRECTION_IDS_BEHIND } from '../../schemas/routes/rewards/settled-rewards.ts'
 import { nowSec, type Setting } from '../setting.ts'
@@ -56,6 +61,8 @@ export async function correctSettlement(
     readonly serviceFee: string
     readonly reason: string
     readonly yes?: boolean
+    /** Though an equal one was written before. */
+    readonly again?: boolean
   },
   pubkey: string,
 ): Promise<void> {
@@ -76,6 +83,8 @@ export async function correctSettlement(
     if (validatorIndex === undefined || !owners.some((owned) => owned.account === account)) {
       throw new AppError('usage', `${account} never had a validator ${key} of ${chain}; nothing was written.`)
     }
+    const amounts = { userRewardWei: String(userWei), serviceFeeWei: String(feeWei) }
+    if (options.again !== true) refuseRepeated(book.corrections(), { chain, account, pubkey: key, reason, ...amounts })
     const preview = await previewCorrection(setting, eventLog, {
       of: { account, chain, pubkey: key },
       userWei,
@@ -90,8 +99,7 @@ export async function correctSettlement(
       pubkey: key,
       validatorIndex,
       at: envelope.time,
-      userRewardWei: String(userWei),
-      serviceFeeWei: String(feeWei),
+      ...amounts,
       reason,
     }
     return {
@@ -99,6 +107,20 @@ export async function correctSettlement(
       said: `${preview}Correction ${CORRECTION_IDS_BEHIND + number}: ${amountsText(userWei, feeWei)} for ${account}, of today.\n`,
     }
   })
+}
+
+/** A script that is run again must not pay again. */
+function refuseRepeated(
+  written: readonly SettlementCorrected[],
+  asked: Omit<SettlementCorrected, 'number' | 'validatorIndex' | 'at'>,
+): void {
+  const names = Object.keys(asked) as (keyof typeof asked)[]
+  const equal = written.find((one) => names.every((name) => one[name] === asked[name]))
+  if (equal === undefined) return
+  throw new AppError(
+    'usage',
+    `Correction ${CORRECTION_IDS_BEHIND + equal.number}, of ${equal.at}, has the same amounts and reason; nothing was written. With --again another one is.`,
+  )
 }
 
 /** Prints locks and corrections, of one account or of all. */

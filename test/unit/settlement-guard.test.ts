@@ -316,6 +316,10 @@ describe('locked days', () => {
         reason: 'rate of March',
       },
     ])
+    const repeated = await refusal(correctSettlement(setting, { ...correction, yes: true }, key))
+    expect(repeated).toMatch(
+      /^Correction 4503599627370497, of .*, has the same amounts and reason; nothing was written/,
+    )
     const wrong = { ...correction, userReward: '1e18' }
     expect(await refusal(correctSettlement(setting, wrong, key))).toMatch(/--user-reward is not an amount of ETH/)
     expect(await refusal(correctSettlement(setting, correction, `0x${'ee'.repeat(48)}`))).toMatch(
