@@ -424,8 +424,11 @@ export interface ApiFixture extends AsyncDisposable {
   beforeStatement: (sql: string, limits?: QueryLimits) => Promise<void>
 }
 
-/** The API over an in-process ClickHouse in its own directory, with the rows above. */
-export async function openApiFixture(): Promise<ApiFixture> {
+/**
+ * The API over an in-process ClickHouse in its own directory, with the rows above. Unless writes are told, as servers do not tell
+ * them, each question looks at the tables first.
+ */
+export async function openApiFixture({ tellsWrites = true } = {}): Promise<ApiFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'epochline-api-'))
   const warehouse = await openEmptyWarehouse(directory)
   await fillAccounts(warehouse)
@@ -444,6 +447,7 @@ export async function openApiFixture(): Promise<ApiFixture> {
       statements.push(sql)
       return warehouse.queryWords(sql, params, limits)
     },
+    writesOf: (tables) => (tellsWrites ? warehouse.writesOf?.(tables) : undefined),
   }
   const lines: string[] = []
   const health: Health = {

@@ -15,7 +15,7 @@ import {
 
 let fixture: ApiFixture
 beforeAll(async () => {
-  fixture = await openApiFixture()
+  fixture = await openApiFixture({ tellsWrites: false })
   // An epoch of the closed day with a block of validator 10; the fixture has the epoch for 10 and not for 11.
   await insertRows(fixture.warehouse, 'validator_epochs', [epochRow(449, '2026-11-19', 11, { head_gwei: -3 })])
 })

@@ -8,7 +8,7 @@ import { type ApiFixture, insertRows, moveTables, openApiFixture, pubkeyOf, TOKE
 
 let fixture: ApiFixture
 beforeAll(async () => {
-  fixture = await openApiFixture()
+  fixture = await openApiFixture({ tellsWrites: false })
 })
 afterAll(async () => {
   await fixture[Symbol.asyncDispose]()

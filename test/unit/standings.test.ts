@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { Standings } from '../../api/http/standings.ts'
-import type { WordsReader } from '../../infra/ports/warehouse.ts'
+import type { QueryLimits, QueryParams, WordsReader } from '../../infra/ports/warehouse.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 
 /** Tables of one token, at a position that the test moves. */
@@ -177,4 +177,57 @@ test('what is settled moves the position, and lets figures stay that no settleme
   expect(await standings.of('mainnet')).toBe(settled)
   state.position = '2'
   expect((await standings.of('mainnet')).figures).not.toBe(before.figures)
+})
+
+test('only tables that were written to are looked at again, where the warehouse tells of writes', async () => {
+  const { warehouse } = tables()
+  const writes = new Map<string, number>()
+  let running: string | undefined
+  let looks: string[] = []
+  const versions = new Map<string, string>()
+  const telling: WordsReader = {
+    ...warehouse,
+    query<Row>(sql: string, ...rest: [QueryParams?, QueryLimits?]) {
+      if (!sql.includes('AS versions')) return warehouse.query<Row>(sql, ...rest)
+      const names = [...sql.matchAll(/AS part, '([\w ]+)' AS table_name/g)].map(([, name = '']) => name)
+      looks = names
+      const rows = names.map((table_name) => ({
+        part: table_name === 'access_tokens' ? 'accounts' : 'figures',
+        table_name,
+        versions: versions.get(table_name) ?? '0',
+      }))
+      return Promise.resolve(rows as Row[])
+    },
+    writesOf: (named) =>
+      running !== undefined && named.includes(running)
+        ? undefined
+        : named.reduce((sum, name) => sum + (writes.get(name) ?? 0), 0),
+  }
+  const write = (table: string, version: string): void => {
+    writes.set(table, (writes.get(table) ?? 0) + 1)
+    versions.set(table, version)
+  }
+  const standings = new Standings(telling, { ageMsMax: 0, keptMsMax: Number.POSITIVE_INFINITY })
+  const first = await standings.of('mainnet')
+  expect(looks.length).toBeGreaterThan(20)
+  write('epochs', '1')
+  const second = await standings.of('mainnet')
+  expect(looks).toEqual(['epochs'])
+  expect(second.position).not.toBe(first.position)
+  // What is settled of open days goes by which days are closed, too.
+  write('closed_days', '1')
+  expect(await standings.of('mainnet')).not.toBe(second)
+  expect(looks).toEqual(['closed_days', 'open settlements'])
+  // Another chain was never looked at.
+  await standings.of('hoodi')
+  expect(looks.length).toBeGreaterThan(20)
+  // A table that is being written to is looked at, and again when that has ended.
+  running = 'epochs'
+  await standings.of('mainnet')
+  expect(looks).toEqual(['epochs'])
+  looks = []
+  running = undefined
+  write('epochs', '2')
+  await standings.of('mainnet')
+  expect(looks).toEqual(['epochs'])
 })
