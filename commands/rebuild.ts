@@ -36,6 +36,11 @@ export async function runRebuild(
     AbortSignal.any([signal, alone.lost]),
   )
   if (!isDone) throw new AppError('usage', 'The rebuild was interrupted: the tables are as they were.')
+  const what = [
+    family === undefined ? 'The tables' : `The tables of ${family}`,
+    ...(chain === undefined ? [] : [`of ${chain}`]),
+  ]
+  screen.print(`${what.join(' ')} are built anew out of the log, and in their place.\n`)
 }
 
 function checkedFamily(text: string | undefined): Family | undefined {

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
-import type { FileSettings } from './rules.ts'
+import { AccountsKey, type FileSettings, StatementKey } from './rules.ts'
 import type { SettingReader } from './setting-reader.ts'
 import type { AccountsConfig, StatementsConfig } from './types.ts'
 import { readKeySource } from './vault.ts'
 
 /** What people's own accounts are kept with. */
 export function readAccounts(reader: SettingReader, { accounts }: FileSettings, dataDirectory: string): AccountsConfig {
-  const place = { path: ['accounts', 'key'], variable: 'ACCOUNTS_KEY', inFile: accounts?.key }
+  const place = { path: ['accounts', 'key'], variable: 'ACCOUNTS_KEY', rule: AccountsKey, inFile: accounts?.key }
   return { keySource: readKeySource(reader, { ...place, beside: join(dataDirectory, 'accounts.key') }) }
 }
 
@@ -16,6 +16,6 @@ export function readStatements(
   { statements }: FileSettings,
   dataDirectory: string,
 ): StatementsConfig {
-  const place = { path: ['statements', 'key'], variable: 'STATEMENT_KEY', inFile: statements?.key }
+  const place = { path: ['statements', 'key'], variable: 'STATEMENT_KEY', rule: StatementKey, inFile: statements?.key }
   return { keySource: readKeySource(reader, { ...place, beside: join(dataDirectory, 'statement.key') }) }
 }

@@ -126,11 +126,16 @@ export const QuoteAccount = matching(
 const RewardsSource = rule(Type.Enum([...REWARD_SOURCES]), `one of ${REWARD_SOURCES.join(', ')}`, 'endpoints')
 const Switch = rule(Type.Boolean(), 'true or false', true)
 // References and addresses are looked at one by one: see references.ts.
-export const VaultKey = matching(
-  '^(env:[A-Z_][A-Z0-9_]*|file:(?!(0x)?[0-9a-fA-F]{64}$).+|command:.+)$',
-  'env:NAME, file: and a path or command: and a line for the shell',
-  'file:/run/secrets/vault-key',
-)
+const KeySetting = (example: string) =>
+  matching(
+    '^(env:[A-Z_][A-Z0-9_]*|file:(?!(0x)?[0-9a-fA-F]{64}$).+|command:.+)$',
+    'env:NAME, file: and a path or command: and a line for the shell',
+    `file:/run/secrets/${example}`,
+  )
+export const VaultKey = KeySetting('vault-key')
+export const AccountsKey = KeySetting('accounts-key')
+export const StatementKey = KeySetting('statement-key')
+export const WebhooksKey = KeySetting('webhook-key')
 export const AllowedServer = matching('^[^\\s:/]+:\\d{1,5}$', 'host:port', '127.0.0.1:9000')
 export const MailHost = matching('^[A-Za-z0-9.:-]{1,253}$', 'the name or address of a mail server', 'smtp.example.org')
 export const MailTls = rule(Type.Enum(['starttls', 'implicit', 'none']), 'one of starttls, implicit, none', 'starttls')
@@ -257,9 +262,9 @@ export const ConfigFile = section({
   ingest: section({ concurrency: Concurrency }),
   figures: section({ unproven: Unproven }),
   vault: section({ key: VaultKey, web3signer: Url('http://127.0.0.1:9000') }),
-  accounts: section({ key: VaultKey }),
-  statements: section({ key: VaultKey }),
-  webhooks: section({ key: VaultKey, allowed_server: AllowedServer }),
+  accounts: section({ key: AccountsKey }),
+  statements: section({ key: StatementKey }),
+  webhooks: section({ key: WebhooksKey, allowed_server: AllowedServer }),
   mail: section({
     host: MailHost,
     port: Port,

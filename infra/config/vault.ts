@@ -11,19 +11,20 @@ interface KeyPlace {
   /** Of the file: its section has the key. */
   readonly path: readonly string[]
   readonly variable: string
+  readonly rule: typeof VaultKey
   readonly inFile: string | undefined
   /** The file that has it where nothing is said. */
   readonly beside: string
 }
 
 /** Where a key is that seals secrets. Only the file beside what it seals is made where it is missing. */
-export function readKeySource(reader: SettingReader, { path, variable, inFile, beside }: KeyPlace): KeySource {
+export function readKeySource(reader: SettingReader, { path, variable, rule, inFile, beside }: KeyPlace): KeySource {
   const text = given(reader.env, variable)
   if (text === undefined && reader.env[variable] !== undefined)
-    reader.refuse(`${variable} is empty: leave it out, or say where the key is, e.g. ${variable}=${VaultKey.example}.`)
+    reader.refuse(`${variable} is empty: leave it out, or say where the key is, e.g. ${variable}=${rule.example}.`)
   // Not repeated in the sentence: it may be the key itself.
-  if (text !== undefined && !Check(VaultKey, text))
-    reader.refuse(`${variable} is not ${VaultKey.expected}; e.g. ${variable}=${VaultKey.example}.`)
+  if (text !== undefined && !Check(rule, text))
+    reader.refuse(`${variable} is not ${rule.expected}; e.g. ${variable}=${rule.example}.`)
   const named = text ?? inFile ?? `file:${beside}`
   const origin = text !== undefined ? variable : inFile !== undefined ? 'file' : 'default'
   const keySource = toKeySource(named, beside)
@@ -34,7 +35,7 @@ export function readKeySource(reader: SettingReader, { path, variable, inFile, b
 /** Where the keys of validators are, and the key that they are sealed with: a file beside them unless it is named. */
 export function readVault(reader: SettingReader, { vault }: FileSettings, dataDirectory: string): VaultConfig {
   const directory = join(dataDirectory, 'vault')
-  const place = { path: ['vault', 'key'], variable: 'VAULT_KEY', inFile: vault?.key }
+  const place = { path: ['vault', 'key'], variable: 'VAULT_KEY', rule: VaultKey, inFile: vault?.key }
   const keySource = readKeySource(reader, { ...place, beside: join(dataDirectory, 'vault.key') })
   if (vault?.web3signer === undefined) return { directory, keySource }
   return { directory, keySource, web3signerUrl: reader.fileUrl(['vault', 'web3signer'], vault.web3signer, NODE_URL) }

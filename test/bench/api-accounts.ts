@@ -18,7 +18,7 @@ import { writeApiConfiguration } from './api-configuration.ts'
 import { ApiHistory, type HistorySize, pubkeyAt, tokenOf, validatorsOf } from './api-history.ts'
 import { ask } from './api-load.ts'
 import type { Report } from './report.ts'
-import { startServerChild } from './server-child.ts'
+import { type ServerChild, startServerChild } from './server-child.ts'
 
 const WHOLE: HistorySize = { validators: 100_000, accounts: 1_000, largest: 10_000, days: 365, epochDays: 7 }
 const SMALL: HistorySize = { validators: 5_000, accounts: 50, largest: 1_000, days: 70, epochDays: 1 }
@@ -40,6 +40,10 @@ const EPOCH_EVERY_MS = 64_000
 const REPEATED_SECONDS = EPOCH_EVERY_MS / 1_000
 const NO_MERGES_MS = 600_000
 const START_MS = 60_000
+/** Less of a core than this: the server has nothing to do. */
+const RESTING_CORE_SHARE = 0.1
+const RESTING_LOOK_MS = 2_000
+const RESTING_MS_MAX = 300_000
 
 /**
  * Measures the API over the history of many accounts that the processors have made rows of: questions of the largest one, and of fifty
@@ -59,6 +63,9 @@ export async function benchAccounts(report: Report): Promise<void> {
     )
     report.info('filled within', (performance.now() - startMs) / 1_000, 0, 's')
     await using server = await startServerChild('api-server.ts', { ...env, BENCH_PROCESSES: '1' })
+    const startedMs = performance.now()
+    await rested(server)
+    report.info('what a start settles is done within', (performance.now() - startedMs) / 1_000, 0, 's')
     report.heading(`an account of ${size.largest} validators, one client`)
     for (const { name, request, max } of QUESTIONS) {
       const requests = Array.from({ length: REQUESTS }, (_, form) => request(size, form))
@@ -87,6 +94,23 @@ export async function benchAccounts(report: Report): Promise<void> {
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
+}
+
+/** Resolves once a server does nothing by itself. */
+async function rested(server: ServerChild): Promise<void> {
+  const used = async () => {
+    const { user, system } = await server.ask<NodeJS.CpuUsage>()
+    return (user + system) / 1_000
+  }
+  let before = await used()
+  const look = async () => {
+    const now = await used()
+    const ms = now - before
+    before = now
+    return ms < RESTING_CORE_SHARE * RESTING_LOOK_MS ? true : undefined
+  }
+  await delay(RESTING_LOOK_MS)
+  await eventually('the rest of the server', look, RESTING_MS_MAX, RESTING_LOOK_MS)
 }
 
 interface LargeQuestion {

@@ -365,8 +365,9 @@ export function pipelineSuite({ mode, modeOf, deaths }: PipelineOptions): void {
       { what: 'everything', options: [], left: [] },
     ])('rebuilds $what, row for row, and leaves the rest as it is', async ({ options, left }) => {
       if (left.length > 0) await writeWrongRows(env, ['mainnet', SECOND])
-      const { code, stderr } = await runCommand(['rebuild', ...options], env)
+      const { code, stdout, stderr } = await runCommand(['rebuild', ...options], env)
       expect(code, stderr).toBe(0)
+      expect(stdout).toMatch(/are built anew out of the log/)
       const rebuilt = await dump(env)
       expect(wrongRowsIn(rebuilt)).toEqual(left)
       expectEqualTables(

@@ -439,6 +439,19 @@ describe('what seals the vault', () => {
       )
   })
 
+  it.each([
+    ['VAULT_KEY', 'vault-key'],
+    ['ACCOUNTS_KEY', 'accounts-key'],
+    ['STATEMENT_KEY', 'statement-key'],
+    ['WEBHOOK_KEY', 'webhook-key'],
+  ])('is refused with an example of its own where %s is none', (variable, example) => {
+    const refused = () => readConfig({ EPOCHLINE_CONFIG: '/dev/null', [variable]: 'hunter2' })
+    expect(refused).toThrow(
+      new RegExp(`^${variable} is not env:NAME.*e\\.g\\. ${variable}=file:/run/secrets/${example}\\.`),
+    )
+    expect(refused).not.toThrow('hunter2')
+  })
+
   it('may have a Web3Signer, whose address is shown without what may be a secret', () => {
     const urlOf = (text: string, env = {}) => readConfig({ ...fileOf(text), ...env }).vault.web3signerUrl
     expect(urlOf('vault: { web3signer: "http://127.0.0.1:9000" }')).toBe('http://127.0.0.1:9000')
