@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { Meter } from '../api/gateway/meter.ts'
 import { Usage } from '../api/gateway/usage.ts'
 import { openApi, refuseAddress } from '../api/http/server.ts'
@@ -29,14 +30,17 @@ export const apiRole: Role = {
   async run(ports, running, signal) {
     const { warehouse, eventLog } = ports
     const { host, port, corsOrigins } = running.config
-    await retryWithBackoff({ log: running.log, signal, what: 'the start of the API' }, async () => {
-      const facts = await readLogFacts(eventLog, signal)
-      if (facts !== undefined) await refuseOtherLog(warehouse, facts)
+    const facts = await retryWithBackoff({ log: running.log, signal, what: 'the start of the API' }, async () => {
+      const read = await readLogFacts(eventLog, signal)
+      if (read !== undefined) await refuseOtherLog(warehouse, read)
+      return read
     })
     if (signal.aborted) return
     const lagWatch = new LagWatch()
     const { networks } = running.gateway.current
-    await using upstreams = openUpstreams({ networks, log: running.log })
+    // Of a log that nobody has begun there are no keys to ask with.
+    const secret = facts?.logId ?? randomUUID()
+    await using upstreams = openUpstreams({ networks, log: running.log, secret })
     running.upstreams.watch(() => upstreams.status())
     running.gateway.onChange(() => upstreams.replace(running.gateway.current.networks), signal)
     await using usage = new Usage({ eventLog, log: running.log })

@@ -79,7 +79,7 @@ export class Bill {
     this.#count(status, answerBytes, this.#passed !== undefined)
   }
 
-  /** Each of its calls was refused, in so many bytes: what was taken is given back. */
+  /** Each of its calls was refused, in so many bytes: what was taken is given back. Those that were refused before keep their status. */
   failed(status: number, answerBytes = 0): void {
     if (this.#passed !== undefined) {
       this.#parts.meter.giveBack(this.#passed, this.#units)
@@ -87,7 +87,6 @@ export class Bill {
       this.#passed = undefined
       this.#billed = []
     }
-    this.#own = NONE
     this.#count(status, answerBytes, false)
   }
 

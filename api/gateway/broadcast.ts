@@ -3,6 +3,7 @@ import type { AnswerHandler, Upstream, UpstreamFault } from '../../infra/ports/u
 import { CLIENT_LEFT } from './bill.ts'
 import type { ExchangeOptions } from './exchange.ts'
 import { toClientHeaders } from './headers.ts'
+import { isOfRpc, verdictOf } from './node-answer.ts'
 import { refusalOf } from './refusals.ts'
 import type { SentTransaction } from './sent-transaction.ts'
 
@@ -47,12 +48,15 @@ export class Broadcast {
       )
   }
 
-  #onAnswer(answer: Answer, upstream: Upstream): void {
-    const verdict = verdictOf(answer.body)
-    if (verdict === 'taken') this.#answer(answer)
-    else if (verdict === 'refused') this.#refused ??= { ...answer, upstream }
-    else this.#note('lost')
+  /** False: it is none. */
+  #onAnswer(answer: Answer, upstream: Upstream): boolean {
+    const verdict = verdictOf(answer.body, answer, this.#options.expected)
+    const said = verdict === 'answer' ? saidOf(answer.body) : undefined
+    if (said === 'taken') this.#answer(answer)
+    else if (said === 'refused') this.#refused ??= { ...answer, upstream }
+    else this.#note(verdict === 'refused' ? 'refused' : 'lost')
     this.#onEnd()
+    return said !== undefined
   }
 
   #onFault(fault: UpstreamFault): void {
@@ -77,14 +81,15 @@ export class Broadcast {
 
   /** A node that was lost may have taken it and passed it on: others then refuse what they have, or what is in a block already. */
   #lookFor(sent: SentTransaction, refused: Refused): void {
-    const answer = (body: Buffer | undefined): void => {
+    const answer = (body: Buffer | undefined): boolean => {
       this.#answer(body !== undefined && sent.isIn(body) ? { ...refused, status: 200, body: sent.taken } : refused)
+      return true
     }
     refused.upstream.send(
       { ...this.#options.request, body: sent.question },
       hearWhole(
         ({ body }) => answer(body),
-        () => answer(undefined),
+        () => void answer(undefined),
       ),
     )
   }
@@ -105,7 +110,7 @@ export class Broadcast {
 }
 
 /** Of an answer, once it is whole; more than a node says of a transaction is none. */
-function hearWhole(onAnswer: (answer: Answer) => void, onFault: (fault: UpstreamFault) => void): AnswerHandler {
+function hearWhole(onAnswer: (answer: Answer) => boolean, onFault: (fault: UpstreamFault) => void): AnswerHandler {
   let [status, bytes] = [0, 0]
   let headers: IncomingHttpHeaders = {}
   const chunks: Buffer[] = []
@@ -123,13 +128,13 @@ function hearWhole(onAnswer: (answer: Answer) => void, onFault: (fault: Upstream
   }
 }
 
-function verdictOf(body: Buffer): 'taken' | 'refused' | 'unreadable' {
+function saidOf(body: Buffer): 'taken' | 'refused' | undefined {
   try {
     const answer: unknown = JSON.parse(body.toString())
-    if (typeof answer !== 'object' || answer === null) return 'unreadable'
-    return 'error' in answer && answer.error !== null ? 'refused' : 'taken'
+    if (!isOfRpc(answer)) return undefined
+    return answer.error !== undefined && answer.error !== null ? 'refused' : 'taken'
   } catch {
     // What is no JSON is no answer of a node.
-    return 'unreadable'
+    return undefined
   }
 }

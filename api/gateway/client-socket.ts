@@ -17,7 +17,7 @@ import { type MethodRules, rulesOf } from './method-rules.ts'
 import { headProbeOf } from './newest-block.ts'
 import { needOldState } from './old-states.ts'
 import { listOf, type OwnAnswer } from './own-among.ts'
-import { type PreparedCalls, type Preparing, prepareCalls, refusalOfCall } from './prepare-calls.ts'
+import { type PreparedCalls, type Preparing, prepareCalls, refusalOfCall, refusalsOf } from './prepare-calls.ts'
 import { type Refusal, rpcRefusal, tellRefusal } from './refusals.ts'
 import { Relay } from './relay.ts'
 import { sentTransactionOf } from './sent-transaction.ts'
@@ -56,6 +56,7 @@ type Answer = string | Buffer | undefined
 
 interface ReadMessage {
   readonly read: Calls
+  readonly prepared?: Pick<PreparedCalls, 'own' | 'answers'>
   readonly message: Buffer
   readonly bill: Bill | undefined
 }
@@ -175,16 +176,17 @@ export class ClientSocket {
     const { read, message, bill } = asked
     const { allowed, groupOf } = this.#options
     const hasNode = (id: string): boolean => groupOf()?.has(id) !== false
-    const preparing = { rules: this.#rules, publicAccess: undefined, allowed, hasNode }
+    const preparing = { rules: this.#rules, publicAccess: undefined, allowed, hasNode, aloneWhy: this.#aloneWhy }
     const prepared =
       this.#relay === undefined ? prepareCalls(message, read, preparing) : prepareForRelay(message, read, preparing)
     bill?.asks(read.items, message.length, prepared.own)
-    if (prepared.body !== undefined && read.calls.some(({ method }) => this.#isOfSubscriptions(method))) {
+    const [first] = read.calls
+    if (prepared.body !== undefined && !read.isBatch && this.#isOfSubscriptions((first as Call).method)) {
       await this.#answerSubscriber(asked, onOut)
       return
     }
     const refusal = await this.#take(bill)
-    if (refusal !== undefined) this.#client.answer(refuseAll(asked, refusal), onOut)
+    if (refusal !== undefined) this.#client.answer(refuseAll({ ...asked, prepared }, refusal), onOut)
     else if (prepared.body === undefined) this.#answerHere(bill, tellOwn(read, prepared.answers), onOut)
     else if (this.#relay !== undefined) this.#relay.send({ text: prepared.body, bill, onOut })
     else {
@@ -204,14 +206,14 @@ export class ClientSocket {
   }
 
   /** What is told begins with the answer, which that to a batch would hold back: subscribing goes alone. */
+  readonly #aloneWhy = (method: string): string | undefined =>
+    this.#isOfSubscriptions(method) ? 'a batch neither subscribes nor unsubscribes' : undefined
+
   async #answerSubscriber(asked: ReadMessage, onOut: () => void): Promise<void> {
     const { read, message, bill } = asked
     const [call] = read.calls as [Call, ...Call[]]
     const subscriptions = this.#subscriptions as ClientSubscriptions
-    if (read.isBatch) {
-      const why = 'a batch neither subscribes nor unsubscribes'
-      this.#client.answer(refuseAll(asked, { kind: 'unreadable', fault: 'request', why }), onOut)
-    } else if (subscriptions.unsubscribes(call.method)) {
+    if (subscriptions.unsubscribes(call.method)) {
       const refusal = await this.#take(bill)
       if (refusal === undefined) this.#answerHere(bill, subscriptions.unsubscribe(message, call), onOut)
       else this.#client.answer(refuseAll(asked, refusal), onOut)
@@ -238,7 +240,8 @@ export class ClientSocket {
     return taken.status === 'limited' ? { kind: 'limited', limited: taken } : { kind: 'uncounted' }
   }
 
-  async #ask(asked: ReadMessage, prepared: PreparedCalls): Promise<Answer> {
+  async #ask(unprepared: ReadMessage, prepared: PreparedCalls): Promise<Answer> {
+    const asked = { ...unprepared, prepared }
     const { read, message, bill } = asked
     const { protocol, groupOf, tokenHash } = this.#options
     const group = groupOf()
@@ -255,7 +258,7 @@ export class ClientSocket {
     const options: ExchangeOptions = {
       ...{ group, response: sink, answers, node, editAnswer, refuse },
       isRepeatable: read.calls.every(({ method }) => this.#rules.isRepeatable(method) || this.#rules.isRefused(method)),
-      isJson: true,
+      expected: { isJson: true, isOwed: prepared.isOwed },
       key: isSticky ? tokenHash : undefined,
       isNamed: false,
       isArchival: group.hasArchives && needOldState(protocol, group, { body: message, calls: read.calls }),
@@ -331,12 +334,10 @@ function tellUnreadable({ fault, why, id }: Unreadable, bill: Bill | undefined):
 }
 
 /** The refusal of each item, with its id: what was taken for them is given back. */
-function refuseAll({ read, bill }: Pick<ReadMessage, 'read' | 'bill'>, refusal: Refusal): string {
+function refuseAll({ read, prepared, bill }: Omit<ReadMessage, 'message'>, refusal: Refusal): string {
   const told = tellRefusal(refusal)
-  const answer = tellOwn(
-    read,
-    read.items.map(({ id }) => ({ text: rpcRefusal(told, id), before: 0 })),
-  )
+  const answers = refusalsOf(read, told, prepared)
+  const answer = read.isBatch ? `[${answers.join(',')}]` : (answers[0] as string)
   bill?.failed(told.status, Buffer.byteLength(answer))
   return answer
 }

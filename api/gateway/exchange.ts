@@ -4,9 +4,10 @@ import type { Probe } from '../../schemas/protocols/protocol.ts'
 import { type Bill, CLIENT_LEFT } from './bill.ts'
 import { toClientHeaders } from './headers.ts'
 import { newestBlockIn } from './newest-block.ts'
+import { type Expected, verdictOf } from './node-answer.ts'
 import { type OwnAnswer, ownAmong, ownFirst } from './own-among.ts'
 import { type Refusal, refusalOf } from './refusals.ts'
-import { mayBeJson, Rival, WHOLE_BYTES_MAX } from './rival.ts'
+import { Rival, WHOLE_BYTES_MAX } from './rival.ts'
 
 /** Of an answer that is edited. */
 const EDITED_BYTES_MAX = 64 * 1024 * 1024
@@ -34,8 +35,7 @@ export interface ExchangeOptions {
   readonly response: AnswerSink
   /** Whether it may be sent again where a node may have done it. */
   readonly isRepeatable: boolean
-  /** Whether an answer has to be JSON. */
-  readonly isJson: boolean
+  readonly expected: Expected
   /** Calls of one key go to one node. */
   readonly key: string | undefined
   /** Whether the answer names its node. */
@@ -57,18 +57,21 @@ export interface ExchangeOptions {
   /** Headers of ours, in every answer. */
   readonly ownHeaders: readonly string[]
   /** Told of the answer; undefined: whoever takes it does that. */
-  readonly bill?: Pick<Bill, 'answered' | 'streamed'> | undefined
+  readonly bill?: Pick<Bill, 'answered' | 'failed' | 'streamed'> | undefined
   /** Told once, where no answer comes or one breaks off: too late for the client to hear of it then, which has got `sentBytes` of its body. */
   readonly refuse: (refusal: Refusal, sentBytes?: number) => void
 }
 
 /** An answer that is not told while another node may know better. */
-interface Behind {
-  readonly number: number
+interface Held {
   readonly answer: Buffer
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly node: string
+}
+
+interface Behind extends Held {
+  readonly number: number
 }
 
 /** One client's call until it is answered: sent to one upstream after the other, as far as that is safe, and passed back. */
@@ -93,6 +96,10 @@ export class Exchange implements AnswerHandler {
   #held: UpstreamFault | undefined
   /** Of those that were behind what clients were told, the one that was least. */
   #behind: Behind | undefined
+  /** Of a native interface that cannot answer now, the first one: told where nobody else can. */
+  #unwell: Held | undefined
+  /** What is under way was paid for by what calls have earned. */
+  #isRetry = false
 
   constructor(options: ExchangeOptions) {
     this.#options = options
@@ -128,25 +135,28 @@ export class Exchange implements AnswerHandler {
     } else if (this.#bytes > heldBytesMax) this.#stream()
   }
 
-  onEnd(): void {
+  onEnd(): boolean {
     this.#cancel = undefined
-    const { response } = this.#options
+    const { response, expected } = this.#options
     if (this.#isStreaming) {
       response.end()
       this.#options.bill?.answered(this.#status, this.#sentBytes)
-      return
+      return true
     }
     const answer = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#bytes)
-    if (this.#options.isJson && !mayBeJson(answer, this.#status, this.#headers)) {
-      this.onFault('lost')
-      return
+    const verdict = verdictOf(answer, { status: this.#status, headers: this.#headers }, expected)
+    if (verdict === 'answer') {
+      this.#dropRival()
+      if (!this.#isAskedElsewhere(answer)) this.#tell(answer)
+      return true
     }
-    this.#dropRival()
-    if (this.#isAskedElsewhere(answer)) return
-    this.#tell(answer)
+    if (verdict === 'unwell')
+      this.#unwell ??= { answer, status: this.#status, headers: this.#headers, node: this.#node }
+    this.onFault(verdict === 'refused' ? 'refused' : 'lost')
+    return false
   }
 
-  #tell(answer: Buffer): void {
+  #tell(answer: Buffer, isOfUse = true): void {
     const { response, answers = [], editAnswer } = this.#options
     const edited = editAnswer?.(answer, this.#node) ?? answer
     const body = answers.length === 0 ? edited : ownAmong(edited, answers)
@@ -156,13 +166,16 @@ export class Exchange implements AnswerHandler {
     // With its headers as one text, which the engine writes as one piece; in Latin-1 each byte is a character.
     if (body.length <= ONE_PIECE_BYTES_MAX) response.end(body.toString('latin1'), 'latin1')
     else response.end(body)
-    this.#options.bill?.answered(this.#status, body.length)
+    if (isOfUse) this.#options.bill?.answered(this.#status, body.length)
+    else this.#options.bill?.failed(this.#status, body.length)
   }
 
   onFault(fault: UpstreamFault): void {
     this.#cancel = undefined
     clearTimeout(this.#timer)
     const { response, group, isRepeatable, refuse } = this.#options
+    if (this.#isRetry) group.retryFailed()
+    this.#isRetry = false
     if (response.destroyed) return
     if (this.#rival !== undefined) {
       this.#held = fault
@@ -176,9 +189,17 @@ export class Exchange implements AnswerHandler {
     }
     const isSafe = this.#canSendAgain && (fault === 'unreached' || fault === 'refused' || isRepeatable)
     // What no node has seen costs none of them anything.
-    if (isSafe && (fault === 'unreached' || group.takeRetry()) && this.#send()) return
-    if (this.#behind !== undefined) this.#tellBehind(this.#behind)
+    if (isSafe && (fault === 'unreached' ? this.#send() : this.#sendAgain())) return
+    if (this.#behind !== undefined) this.#tellHeld(this.#behind)
+    else if (this.#unwell !== undefined) this.#tellHeld(this.#unwell, false)
     else refuse(refusalOf(fault))
+  }
+
+  /** False where no retry is left, or nobody to ask. */
+  #sendAgain(): boolean {
+    if (!this.#options.group.takeRetry()) return false
+    this.#isRetry = true
+    return this.#send()
   }
 
   /** What came as a stream is gone. */
@@ -192,27 +213,27 @@ export class Exchange implements AnswerHandler {
     const { headProbe, group } = this.#options
     const number = headProbe === undefined ? undefined : newestBlockIn(answer, headProbe)
     if (number === undefined && this.#behind !== undefined) {
-      this.#tellBehind(this.#behind)
+      this.#tellHeld(this.#behind)
       return true
     }
     if (number === undefined || group.tellsHead(this.#node, number)) return false
     if (number > (this.#behind?.number ?? -1))
       this.#behind = { number, answer, status: this.#status, headers: this.#headers, node: this.#node }
     const behind = this.#behind as Behind
-    if (!this.#canSendAgain || !group.takeRetry()) this.#tellBehind(behind)
+    if (!this.#canSendAgain || !group.takeRetry()) this.#tellHeld(behind)
     else if (!this.#send()) {
       group.headGoesBack(behind.number)
-      this.#tellBehind(behind)
+      this.#tellHeld(behind)
     }
     return true
   }
 
   /** Nobody who was asked knows better. */
-  #tellBehind({ answer, status, headers, node }: Behind): void {
+  #tellHeld({ answer, status, headers, node }: Held, isOfUse = true): void {
     this.#status = status
     this.#headers = headers
     this.#node = node
-    this.#tell(answer)
+    this.#tell(answer, isOfUse)
   }
 
   /** The first node has said nothing yet: whoever of the two has a whole answer first is heard. */
@@ -222,7 +243,7 @@ export class Exchange implements AnswerHandler {
     const upstream = group.choose({ tried: this.#tried, isArchival, isOfHead })
     if (upstream === undefined || !group.takeHedge()) return
     this.#tried.push(upstream.id)
-    const rival = new Rival(upstream.id, this.#options.isJson, {
+    const rival = new Rival(upstream.id, this.#options.expected, {
       onAnswer: () => this.#yieldTo(rival),
       onFault: () => this.#onRivalLost(),
     })
@@ -234,7 +255,7 @@ export class Exchange implements AnswerHandler {
   #yieldTo(rival: Rival): void {
     this.#cancel?.()
     this.#cancel = rival.cancel
-    this.#rival = undefined
+    this.#takeRival()
     this.#node = rival.node
     this.#chunks = []
     this.#bytes = 0
@@ -242,13 +263,20 @@ export class Exchange implements AnswerHandler {
   }
 
   #onRivalLost(): void {
-    this.#rival = undefined
+    this.#takeRival()
     if (this.#held !== undefined) this.onFault(this.#held)
   }
 
   #dropRival(): void {
-    this.#rival?.cancel?.()
+    this.#takeRival()?.cancel?.()
+  }
+
+  /** Nobody else waits for it any more. */
+  #takeRival(): Rival | undefined {
+    const rival = this.#rival
+    if (rival !== undefined) this.#options.group.hedgeEnded()
     this.#rival = undefined
+    return rival
   }
 
   #endAll(): void {

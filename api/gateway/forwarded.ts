@@ -5,9 +5,11 @@ import type { Calls } from './calls.ts'
 import type { ClientRequest } from './client-exchange.ts'
 import type { Exchange } from './exchange.ts'
 import { rulesOf } from './method-rules.ts'
+import type { Expected } from './node-answer.ts'
 import { needOldState, needsOldState } from './old-states.ts'
 import type { OwnAnswer } from './own-among.ts'
 import { PlainRequest } from './plain/plain-request.ts'
+import type { PreparedCalls } from './prepare-calls.ts'
 import { NATIVE_BODY_BYTES_MAX } from './read-body.ts'
 import type { SentTransaction } from './sent-transaction.ts'
 
@@ -16,6 +18,7 @@ export interface Forwarded {
   readonly request: UpstreamRequest
   /** The calls of its body; undefined: it is a native request. */
   readonly read?: Calls
+  readonly prepared?: PreparedCalls
   /** As it came. */
   readonly body?: Buffer
   readonly isRepeatable: boolean
@@ -24,7 +27,7 @@ export interface Forwarded {
   readonly sent?: SentTransaction | undefined
   /** Is best sent where the key's other calls of the kind are. */
   readonly isSticky?: boolean
-  readonly isJson: boolean
+  readonly expected: Expected
   /** Undefined: it asks for something else than the newest block. */
   readonly headProbe?: Probe | undefined
   readonly answers?: readonly OwnAnswer[]

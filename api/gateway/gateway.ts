@@ -21,6 +21,7 @@ import { Keys } from './keys.ts'
 import type { Meter, Taken } from './meter.ts'
 import { rulesOf } from './method-rules.ts'
 import { headProbeOf } from './newest-block.ts'
+import { NATIVE } from './node-answer.ts'
 import { listOf, type OwnAnswer } from './own-among.ts'
 import { ANY_ORIGIN, refuse, send, sendPreflight } from './own-answers.ts'
 import { PlainConnections } from './plain/plain-connections.ts'
@@ -200,7 +201,7 @@ export class Gateway {
     const refusal = refusalOfNative(admitted)
     if (refusal !== undefined) refuseAdmitted(admitted, refusal)
     else if (route.form === 'json-rpc') this.#readCalls(admitted)
-    else this.#forwardNative(admitted)
+    else this.#trying(admitted, () => this.#forwardNative(admitted))
   }
 
   #readCalls(admitted: Admitted): void {
@@ -215,11 +216,7 @@ export class Gateway {
         refuseAdmitted(admitted, { kind: 'too-large' })
         return
       }
-      try {
-        this.#forwardCalls(admitted, body)
-      } catch (error) {
-        this.#fail(admitted, error)
-      }
+      this.#trying(admitted, () => this.#forwardCalls(admitted, body))
     })
   }
 
@@ -227,7 +224,7 @@ export class Gateway {
     const { request, address, route, allowed, bill } = admitted
     const read = readCalls(body)
     if (read.status === 'unreadable') {
-      refuseAdmitted(admitted, { kind: 'unreadable', fault: read.fault, why: read.why }, read)
+      refuseAdmitted(admitted, { kind: 'unreadable', fault: read.fault, why: read.why }, { read })
       return
     }
     const rules = rulesOf(address.protocol)
@@ -235,17 +232,18 @@ export class Gateway {
     const prepared = prepareCalls(body, read, { rules, publicAccess: address.publicAccess, allowed, hasNode })
     bill?.asks(read.items, body.length, prepared.own)
     if (prepared.body === undefined) {
-      this.#take(admitted, read, () => sendAnswers(admitted, read, prepared))
+      this.#take(admitted, { read, prepared }, () => sendAnswers(admitted, read, prepared))
       return
     }
     const { answers, node, isSticky, editAnswer } = prepared
     const path = nodePathOf(route, address.path) + address.query
     const headProbe = headProbeOf(admitted.service, { path, read, body })
-    const isRead = answers.length > 0 || editAnswer !== undefined || headProbe !== undefined
     const [first] = read.calls as [Call, ...Call[]]
     const isBroadcast = !read.isBatch && rules.isBroadcast(first.method)
+    const isRead = isBroadcast || answers.length > 0 || editAnswer !== undefined || headProbe !== undefined
     this.#exchange(admitted, {
       read,
+      prepared,
       body,
       answers,
       node,
@@ -254,7 +252,7 @@ export class Gateway {
       isRepeatable: read.calls.every(({ method }) => rules.isRepeatable(method) || rules.isRefused(method)),
       isBroadcast,
       sent: isBroadcast ? sentTransactionOf(body, first, rules.findsBroadcast) : undefined,
-      isJson: true,
+      expected: { isJson: true, isOwed: prepared.isOwed },
       headProbe,
       request: {
         verb: 'POST',
@@ -283,7 +281,7 @@ export class Gateway {
     }
     this.#exchange(admitted, {
       isRepeatable: !hasBody,
-      isJson: false,
+      expected: NATIVE,
       headProbe,
       request: {
         verb,
@@ -299,11 +297,11 @@ export class Gateway {
   }
 
   /** Takes the calls of the key's plan, or of the client's minute, before they are answered. */
-  #take(admitted: Admitted, read: Calls | undefined, onPassed: () => void): void {
+  #take(admitted: Admitted, of: RefusedCalls, onPassed: () => void): void {
     const goOn = (taken: Taken): void => {
       if (taken.status === 'passed') onPassed()
-      else if (taken.status === 'limited') refuseAdmitted(admitted, { kind: 'limited', limited: taken }, read)
-      else refuseAdmitted(admitted, { kind: 'uncounted' }, read)
+      else if (taken.status === 'limited') refuseAdmitted(admitted, { kind: 'limited', limited: taken }, of)
+      else refuseAdmitted(admitted, { kind: 'uncounted' }, of)
     }
     const taken = admitted.bill?.take() ?? UNMETERED
     if (taken instanceof Promise) this.#failing(admitted, taken.then(goOn))
@@ -311,7 +309,7 @@ export class Gateway {
   }
 
   #exchange(admitted: Admitted, forwarded: Forwarded): void {
-    this.#take(admitted, forwarded.read, () => this.#exchangePassed(admitted, forwarded))
+    this.#take(admitted, forwarded, () => this.#exchangePassed(admitted, forwarded))
   }
 
   #exchangePassed(admitted: Admitted, forwarded: Forwarded): void {
@@ -319,7 +317,7 @@ export class Gateway {
     const { address, request, response, tokenHash, bill } = admitted
     const { protocol, place } = address
     const refusing: ExchangeOptions['refuse'] = (refusal, sentBytes) =>
-      refuseAdmitted(admitted, refusal, read, sentBytes)
+      refuseAdmitted(admitted, refusal, { ...forwarded, sentBytes })
     // Nobody has done anything for who has left while the counters were asked.
     if (response.destroyed) {
       bill?.failed(CLIENT_LEFT)
@@ -335,14 +333,14 @@ export class Gateway {
       const end = (): void => void response.destroy()
       response.once('close', this.#heldOpen.hold({ tokenHash, chain, end, leave: end }))
     }
-    const isConsistent = request.headers[CONSISTENT] === 'true'
+    const isConsistent = request.headers[CONSISTENT]?.toString().toLowerCase() === 'true'
     const isOfOne = isConsistent || forwarded.node !== undefined
     const options: ExchangeOptions = {
       group,
       request: forwarded.request,
       response,
       isRepeatable: forwarded.isRepeatable,
-      isJson: forwarded.isJson,
+      expected: forwarded.expected,
       node: forwarded.node,
       answers: forwarded.answers,
       editAnswer: forwarded.editAnswer,
@@ -373,6 +371,14 @@ export class Gateway {
     task.catch((error: unknown) => this.#fail(admitted, error))
   }
 
+  #trying(admitted: Admitted, work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.#fail(admitted, error)
+    }
+  }
+
   #fail(admitted: Admitted, error: unknown): void {
     this.#parts.log.error({ err: error, network: admitted.address.place.name }, 'a gateway call failed')
     refuseAdmitted(admitted, { kind: 'failed' })
@@ -394,14 +400,20 @@ function verbOf({ method = '' }: ClientRequest): string {
   return method === 'HEAD' ? 'GET' : method
 }
 
+/** What is known of a request that is refused. */
+interface RefusedCalls {
+  readonly read?: Calls | Unreadable
+  readonly prepared?: PreparedCalls
+  readonly sentBytes?: number | undefined
+}
+
 function refuseAdmitted(
   { request, response, route, bill }: Admitted,
   refusal: Refusal,
-  read?: Calls | Unreadable,
-  sentBytes = 0,
+  { read, prepared, sentBytes = 0 }: RefusedCalls = {},
 ): void {
   const told = tellRefusal(refusal)
-  const bytes = refuse({ request, response, isRpc: route.form === 'json-rpc' }, told, read)
+  const bytes = refuse({ request, response, isRpc: route.form === 'json-rpc' }, told, read, prepared)
   bill?.failed(told.status, sentBytes + bytes)
 }
 

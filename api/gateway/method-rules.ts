@@ -1,9 +1,10 @@
 import { methodMatcher } from '../../schemas/protocols/method-patterns.ts'
-import type { ContractMethods, FinalResult, KeptReads, Protocol } from '../../schemas/protocols/protocol.ts'
+import type { ContractMethods, FinalResult, KeptReads, Methods, Protocol } from '../../schemas/protocols/protocol.ts'
 import { PROTOCOLS } from '../../schemas/protocols/protocols.ts'
 
 type Matcher = (name: string) => boolean
-export type ContractPlace = keyof ContractMethods
+/** `closed`: nobody here knows. */
+export type ContractPlace = Exclude<keyof ContractMethods, 'none'> | 'closed'
 
 /** What of a protocol's methods is asked at every call. */
 export interface MethodRules {
@@ -18,6 +19,8 @@ export interface MethodRules {
   /** `Methods.findsBroadcast`. */
   readonly findsBroadcast: string | undefined
   readonly isRefused: Matcher
+  /** `Methods.secrets`. */
+  readonly secretsOf: (name: string) => readonly string[] | undefined
   readonly makesFilter: Matcher
   readonly takesFilter: Matcher
   /** When its answer may be kept: always, or by what its result says; undefined: never. */
@@ -36,7 +39,8 @@ const RULES: ReadonlyMap<Protocol, MethodRules> = new Map(
       isRepeatable: methodMatcher([...methods.reads, ...methods.broadcasts]),
       isBroadcast: methodMatcher(methods.broadcasts),
       findsBroadcast: methods.findsBroadcast,
-      isRefused: methodMatcher(methods.refused),
+      isRefused: refusedMethods(methods),
+      secretsOf: (name: string) => methods.secrets?.[name],
       makesFilter: methodMatcher(methods.makesFilter),
       takesFilter: methodMatcher(methods.takesFilter),
       keptAs: keptReads(methods.kept),
@@ -54,10 +58,20 @@ function keptReads(kept: KeptReads | undefined): MethodRules['keptAs'] {
 
 function contractPlaces(methods: ContractMethods | undefined): MethodRules['contractPlaceOf'] {
   if (methods === undefined) return () => undefined
-  const places = Object.entries(methods).map(
-    ([place, names]) => [place as ContractPlace, methodMatcher(names)] as const,
-  )
-  return (name) => places.find(([, isOne]) => isOne(name))?.[0]
+  const { none, ...named } = methods
+  const namesNone = methodMatcher(none)
+  const places = Object.entries(named).map(([place, names]) => [place as ContractPlace, methodMatcher(names)] as const)
+  return (name) => (namesNone(name) ? undefined : (places.find(([, isOne]) => isOne(name))?.[0] ?? 'closed'))
+}
+
+function refusedMethods({ refused, others, ...known }: Methods): Matcher {
+  const isRefused = methodMatcher(refused)
+  if (others === undefined) return isRefused
+  const isKnown = methodMatcher([
+    ...[...others, ...known.reads, ...known.broadcasts, ...known.makesFilter, ...known.takesFilter],
+    ...Object.entries(known.subscribes).flat(),
+  ])
+  return (name) => isRefused(name) || !isKnown(name)
 }
 
 /** Of a protocol that has JSON-RPC. */

@@ -1,5 +1,6 @@
 import type { Calls, Unreadable } from './calls.ts'
 import type { ClientRequest, ClientResponse } from './client-exchange.ts'
+import { type PreparedCalls, refusalsOf } from './prepare-calls.ts'
 import { restRefusal, rpcRefusal, type Told } from './refusals.ts'
 
 // What the gateway answers itself over HTTP.
@@ -18,19 +19,28 @@ export interface Refused {
 }
 
 /** Says why a request is not answered, if nothing of an answer is out. Returns how many bytes of a body are sent. */
-export function refuse({ request, response, isRpc }: Refused, told: Told, read?: Calls | Unreadable): number {
+export function refuse(
+  { request, response, isRpc }: Refused,
+  told: Told,
+  read?: Calls | Unreadable,
+  prepared?: Pick<PreparedCalls, 'own' | 'answers'>,
+): number {
   if (response.headersSent || response.destroyed) return 0
   // What has not been read yet is not waited for.
   if (!request.complete) response.shouldKeepAlive = false
-  const body = isRpc ? rpcBody(told, read) : restRefusal(told)
+  const body = isRpc ? rpcBody(told, read, prepared) : restRefusal(told)
   for (const [name, value] of Object.entries(told.headers ?? {})) response.setHeader(name, value)
   return send(request, response, { status: told.status, body })
 }
 
 /** Of each item of a batch, with its id. */
-function rpcBody(told: Told, read: Calls | Unreadable | undefined): string {
+function rpcBody(
+  told: Told,
+  read: Calls | Unreadable | undefined,
+  prepared: Pick<PreparedCalls, 'own' | 'answers'> | undefined,
+): string {
   if (read?.status !== 'read') return rpcRefusal(told, read?.id)
-  const answers = read.items.map(({ id }) => rpcRefusal(told, id))
+  const answers = refusalsOf(read, told, prepared)
   return read.isBatch ? `[${answers.join(',')}]` : (answers[0] as string)
 }
 

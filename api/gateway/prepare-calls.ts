@@ -2,6 +2,7 @@ import type { PublicAccess } from '../../schemas/protocols/public-methods.ts'
 import type { AllowedUse } from '../http/allowed-use.ts'
 import type { Call, Calls, Item } from './calls.ts'
 import { nameNode, readFilterCall } from './filters.ts'
+import { foldedKey, isArrayAt, isObjectAt, itemsOf, membersOf } from './json-text.ts'
 import type { MethodRules } from './method-rules.ts'
 import { foreignContract } from './named-contract.ts'
 import type { OwnAnswer } from './own-among.ts'
@@ -19,6 +20,8 @@ export interface PreparedCalls {
   readonly status: 200 | 403
   /** The node that has their filters: no other one can answer. */
   readonly node: string | undefined
+  /** Whether one of what is sent has an id, and so an answer. */
+  readonly isOwed: boolean
   /** They make filters: the next ones are best made at the same node. */
   readonly isSticky: boolean
   readonly editAnswer: ((answer: Buffer, node: string) => Buffer) | undefined
@@ -29,6 +32,8 @@ export interface Preparing {
   readonly publicAccess: PublicAccess | undefined
   /** Of the key. */
   readonly allowed: AllowedUse
+  /** Has to be sent alone, and why; undefined: it may stand in a batch. */
+  readonly aloneWhy?: (method: string) => string | undefined
   /** Whether there is a node of that id; where nobody knows, there may be. */
   readonly hasNode: (id: string) => boolean
 }
@@ -43,7 +48,8 @@ const NO_FILTER = { status: 200, code: -32000, message: 'filter not found' }
 export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): PreparedCalls {
   const { rules, hasNode } = preparing
   const { calls, items } = read
-  if (items === calls && calls.every((call) => isPlain(body, call, preparing))) return asTheyCame(body)
+  if (items === calls && calls.every((call) => isPlain(body, call, preparing, read.isBatch)))
+    return asTheyCame(body, calls)
   const answers: OwnAnswer[] = []
   const own = new Map<Item, number>()
   const sent: Buffer[] = []
@@ -68,6 +74,11 @@ export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): P
       isRefused = true
       continue
     }
+    const why = read.isBatch ? preparing.aloneWhy?.(method) : undefined
+    if (why !== undefined) {
+      answer(call, tellRefusal({ kind: 'unreadable', fault: 'request', why }))
+      continue
+    }
     const filter = rules.takesFilter(method) ? readFilterCall(body, call) : undefined
     if (rules.takesFilter(method)) {
       node ??= filter?.node
@@ -89,23 +100,37 @@ export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): P
     own,
     status: isRefused ? 403 : 200,
     node,
+    isOwed: before > 0,
     isSticky: made.size > 0,
     editAnswer: made.size === 0 ? undefined : (answer, by) => nameNode(answer, by, made),
   }
 }
 
-const NO_ANSWERS: readonly OwnAnswer[] = []
-const NO_STATUSES: ReadonlyMap<Item, number> = new Map()
-
-/** What most calls are. */
-function asTheyCame(body: Buffer): PreparedCalls {
-  const [answers, own] = [NO_ANSWERS, NO_STATUSES]
-  return { body, answers, own, status: 200, node: undefined, isSticky: false, editAnswer: undefined }
+/** What each item of a body is answered with where what was to be sent is refused: what was refused before stays so. */
+export function refusalsOf(
+  { items }: Calls,
+  told: Told,
+  { own, answers }: Pick<PreparedCalls, 'own' | 'answers'> = NOTHING_OWN,
+): readonly string[] {
+  let next = 0
+  return items.map((item) => (own.has(item) ? (answers[next++] as OwnAnswer).text : rpcRefusal(told, item.id)))
 }
 
-function isPlain(body: Buffer, call: Call, preparing: Preparing): boolean {
+const NO_ANSWERS: readonly OwnAnswer[] = []
+const NO_STATUSES: ReadonlyMap<Item, number> = new Map()
+const NOTHING_OWN = { own: NO_STATUSES, answers: NO_ANSWERS }
+
+/** What most calls are. */
+function asTheyCame(body: Buffer, calls: readonly Call[]): PreparedCalls {
+  const [answers, own] = [NO_ANSWERS, NO_STATUSES]
+  const isOwed = calls.some(({ id }) => id !== undefined)
+  return { body, answers, own, status: 200, node: undefined, isOwed, isSticky: false, editAnswer: undefined }
+}
+
+function isPlain(body: Buffer, call: Call, preparing: Preparing, isOfBatch: boolean): boolean {
   const { takesFilter, makesFilter } = preparing.rules
   if (takesFilter(call.method) || makesFilter(call.method)) return false
+  if (isOfBatch && preparing.aloneWhy?.(call.method) !== undefined) return false
   return refusalOfCall(body, call, preparing) === undefined
 }
 
@@ -118,10 +143,20 @@ export function refusalOfCall(
   const { method } = call
   const isOpen = !rules.isRefused(method) && publicAccess?.methods.has(method) !== false
   if (!isOpen || isMethod?.(method) === false) return { kind: 'method', method }
+  const secrets = rules.secretsOf(method)
+  if (secrets !== undefined && hasMember(body, call, secrets))
+    return { kind: 'method', method: `${method} with a secret` }
   const place = contracts === undefined ? undefined : rules.contractPlaceOf(method)
   if (contracts === undefined || place === undefined) return undefined
   const named = foreignContract(body, call, { place, contracts })
   return named === undefined ? undefined : { kind: 'not-allowed', of: { what: 'contract', named } }
+}
+
+/** Of the call, or of its first parameter; names are read whatever their letters' case is, as some nodes do. */
+function hasMember(body: Buffer, { from, params }: Call, names: readonly string[]): boolean {
+  const first = params !== undefined && isArrayAt(body, params.from) ? itemsOf(body, params.from)[0] : params?.from
+  const objects = [from, ...(first !== undefined && isObjectAt(body, first) ? [first] : [])]
+  return objects.some((at) => membersOf(body, at).some((member) => names.includes(foldedKey(body, member) ?? '')))
 }
 
 const bytesOf = (body: Buffer, { from, to }: Call): Buffer => body.subarray(from, to)

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AnswerHandler, Flow, UpstreamFault } from '../../infra/ports/upstreams.ts'
+import { type Expected, verdictOf } from './node-answer.ts'
 
 /** Answers up to here are sent as one piece, once they are whole; longer ones as they come. */
 export const WHOLE_BYTES_MAX = 64 * 1024
@@ -15,7 +16,7 @@ export class Rival implements AnswerHandler {
   readonly node: string
   /** Ends it early. */
   cancel: (() => void) | undefined
-  readonly #isJson: boolean
+  readonly #expected: Expected
   readonly #options: RivalOptions
   #status = 0
   #headers: IncomingHttpHeaders = {}
@@ -26,9 +27,9 @@ export class Rival implements AnswerHandler {
   /** Who hears it from now on. */
   #heir: AnswerHandler | undefined
 
-  constructor(node: string, isJson: boolean, options: RivalOptions) {
+  constructor(node: string, expected: Expected, options: RivalOptions) {
     this.node = node
-    this.#isJson = isJson
+    this.#expected = expected
     this.#options = options
   }
 
@@ -48,14 +49,14 @@ export class Rival implements AnswerHandler {
     if (this.#bytes > WHOLE_BYTES_MAX) this.#options.onAnswer()
   }
 
-  onEnd(): void {
-    if (this.#heir !== undefined) {
-      this.#heir.onEnd()
-      return
-    }
+  onEnd(): boolean {
+    if (this.#heir !== undefined) return this.#heir.onEnd()
     this.#isWhole = true
-    if (this.#isJson && !mayBeJson(Buffer.concat(this.#chunks), this.#status, this.#headers)) this.#options.onFault()
-    else this.#options.onAnswer()
+    const head = { status: this.#status, headers: this.#headers }
+    const isAnswer = verdictOf(Buffer.concat(this.#chunks), head, this.#expected) === 'answer'
+    if (isAnswer) this.#options.onAnswer()
+    else this.#options.onFault()
+    return isAnswer
   }
 
   onFault(fault: UpstreamFault): void {
@@ -71,12 +72,4 @@ export class Rival implements AnswerHandler {
     this.#chunks = []
     if (this.#isWhole) heir.onEnd()
   }
-}
-
-/** Pages of proxies in between are no answers of a node. */
-export function mayBeJson(body: Buffer, status: number, headers: IncomingHttpHeaders): boolean {
-  if (headers['content-encoding'] !== undefined) return true
-  let at = 0
-  while (at < body.length && (body[at] as number) <= 0x20) at++
-  return body[at] === 0x7b || body[at] === 0x5b || (body.length === 0 && status < 300)
 }

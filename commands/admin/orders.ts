@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { askJob } from '../../api/http/ask-job.ts'
 import { gatewayName } from '../../infra/config/gateway.ts'
 import { openEventLog, openJobQueue } from '../../infra/open-ports.ts'
+import { readLogFacts } from '../../processors/loop/log-facts.ts'
 import {
   canExtend,
   type Order,
@@ -122,10 +123,12 @@ async function checkNodes(
       `${orderId} has no upstream of ${gatewayName({ protocol, network, service: '' })}, which its calls would go to: name one below gateway.orders.${orderId} of the configuration; nothing was changed.`,
     )
   if (force) return
+  await using eventLog = await openEventLog(setting.config, setting.log)
+  const facts = await readLogFacts(eventLog, setting.signal)
   // Asked from here they are nobody's in particular.
   const unwell = await findUnwell(
     networks.map(({ order: _, ...network }) => network),
-    setting,
+    { ...setting, secret: facts?.logId ?? '' },
   )
   if (unwell.length === 0) return
   const named = unwell.map(({ name, upstreams }) => {

@@ -1,6 +1,5 @@
-import type { Log } from '../../infra/ports/log.ts'
 import type { NetworkStatus } from '../../infra/ports/upstreams.ts'
-import { type NetworkOptions, openUpstreams } from '../../infra/upstreams/upstreams.ts'
+import { type NetworkOptions, openUpstreams, type UpstreamsOptions } from '../../infra/upstreams/upstreams.ts'
 import { pause } from '../../schemas/wait.ts'
 
 /** So long nodes that do not answer are asked again: longer than one is given for an answer. */
@@ -15,10 +14,10 @@ const LOOK_MS = 20
  */
 export async function findUnwell(
   networks: readonly NetworkOptions[],
-  { log, signal }: { readonly log: Log; readonly signal: AbortSignal },
+  { log, secret, signal }: Pick<UpstreamsOptions, 'log' | 'secret'> & { readonly signal: AbortSignal },
   waitMsMax = ANSWERED_MS_MAX,
 ): Promise<readonly NetworkStatus[]> {
-  await using open = openUpstreams({ networks, log, probeMs: PROBE_MS })
+  await using open = openUpstreams({ networks, log, secret, probeMs: PROBE_MS })
   const endMs = performance.now() + waitMsMax
   for (;;) {
     const unwell = open.status().filter(({ upstreams }) => upstreams.every(({ fault }) => fault !== undefined))

@@ -16,7 +16,7 @@ export interface UpstreamRequest {
 /**
  * Why there is no answer, by what the caller may do then:
  * `unreached`: no node has seen the request;
- * `refused`: the node has not done it, and its answer (3xx, 401, 402, 403, 429) is about us: no client sees it;
+ * `refused`: the node has not done it, and its answer (3xx, 401, 402, 403, 407, 429) is about us: no client sees it;
  * `lost`: it may have done it, and the connection broke;
  * `silent`: it may have done it, and did not answer in time;
  * `cut`: it died in the middle of its answer.
@@ -36,7 +36,8 @@ export interface Flow {
 export interface AnswerHandler {
   onHeaders(status: number, headers: IncomingHttpHeaders, flow: Flow): void
   onData(chunk: Buffer): void
-  onEnd(): void
+  /** False: the node has said something, and it is no answer to what was asked. */
+  onEnd(): boolean
   onFault(fault: UpstreamFault): void
 }
 
@@ -145,8 +146,12 @@ export interface UpstreamGroup {
   countCall(): void
   /** Whether a call that has failed may be sent again: where all upstreams fail, little more is sent than clients ask. */
   takeRetry(): boolean
-  /** Whether a call may be sent to another one because it is slow; what is sent again for failures comes first. */
+  /** A call that was sent again has failed again: what fails everywhere is not asked of everybody. */
+  retryFailed(): void
+  /** Whether a call may be sent to another one because it is slow; what is sent again for failures comes first. `hedgeEnded` ends it. */
   takeHedge(): boolean
+  /** The other one has begun to answer, or nobody waits for it any more. */
+  hedgeEnded(): void
 }
 
 /** How an upstream is, for those who watch over the program. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { type Dispatcher, Pool } from 'undici'
 import type { AnswerHandler, Upstream, UpstreamFault, UpstreamRequest } from '../ports/upstreams.ts'
@@ -28,6 +28,8 @@ const KEEP_ALIVE_MS = 4_000
 const ID_CHARACTERS = 8
 /** Of a new answer's time in the averages; the rest is what it was. */
 const NEWEST_SHARE = 0.1
+/** A shorter silence says nothing: a busy machine has as long ones. */
+const SILENT_MS_MIN = 20
 /** Beyond the average; of times that vary as waits do, about one in twenty takes longer. */
 const USUAL_DEVIATIONS = 3
 
@@ -37,6 +39,7 @@ const isAboutUs = (status: number): boolean =>
   status === 401 ||
   status === 402 ||
   status === 403 ||
+  status === 407 ||
   status === 429
 
 /** Before anything was sent. */
@@ -70,17 +73,22 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
   readonly #query: string
   readonly #headers: readonly string[]
   #inFlight = 0
+  /** Of these, those whose answers have not begun. */
+  #unheard = 0
+  /** Since when nothing was heard of these. */
+  #silentSinceMs = 0
   /** Moving average of the time until answers begin. */
   #answerMs = 1
   /** Of how far answers' times are from it. */
   #deviationMs = 0
 
-  constructor(options: UpstreamOptions) {
+  /** `secret`: without it nobody can tell from its id which address it has. */
+  constructor(options: UpstreamOptions, secret: string) {
     const { url, headers, weight, isArchive = false } = options
     this.#options = options
     const parsed = new URL(url)
     const { origin, pathname, search, username, password } = parsed
-    this.id = createHash('sha256').update(`upstream ${url}`).digest('hex').slice(0, ID_CHARACTERS)
+    this.id = createHmac('sha256', secret).update(`upstream ${url}`).digest('hex').slice(0, ID_CHARACTERS)
     this.weight = weight
     this.isArchive = isArchive
     this.#basePath = pathname.replace(/\/+$/, '')
@@ -119,9 +127,15 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
     return url === this.#options.url
   }
 
-  /** What a call would wait for, by how long answers take and how many are waited for; for its share of the calls. */
-  get load(): number {
-    return (this.#answerMs * (this.#inFlight + 1)) / this.weight
+  /** Calls that have no whole answer yet. */
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  /** What a call may have to wait for: how long answers take, or how long nothing was heard of what is waited for. */
+  waitMs(nowMs: number): number {
+    const silentMs = this.#unheard === 0 ? 0 : nowMs - this.#silentSinceMs
+    return silentMs < SILENT_MS_MIN ? this.#answerMs : Math.max(this.#answerMs, silentMs)
   }
 
   /** Milliseconds within which nearly all its answers begin. */
@@ -130,14 +144,11 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
   }
 
   send(request: UpstreamRequest, handler: AnswerHandler): () => void {
-    const sending = new Sending(handler, (outcome, answerMs) => {
-      this.#inFlight--
-      if (answerMs !== undefined) this.#note(answerMs)
-      // It would have taken longer; one that never answers must not seem quick.
-      else if (outcome === 'given up') this.#note(Math.max(this.#answerMs, sending.waitedMs))
-      if (outcome === 'given up') this.breaker.forget()
-      else this.breaker.end(outcome === 'answered', performance.now())
+    const sending = new Sending(handler, {
+      onHeard: (nowMs) => this.#hear(nowMs),
+      onEnd: (outcome, answerMs) => this.#end(outcome, answerMs, sending.waitedMs),
     })
+    if (this.#unheard++ === 0) this.#silentSinceMs = sending.beganMs
     this.#inFlight++
     this.breaker.begin()
     const path = this.#pathOf(request.path)
@@ -155,6 +166,25 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
     if (isEndless) options.bodyTimeout = 0
     this.#pool.dispatch(options, sending)
     return () => sending.giveUp()
+  }
+
+  /** An answer begins, or none will come. */
+  #hear(nowMs: number): void {
+    this.#unheard--
+    this.#silentSinceMs = nowMs
+  }
+
+  #end(outcome: Outcome, answerMs: number | undefined, waitedMs: number): void {
+    this.#inFlight--
+    if (outcome === 'given up') {
+      // It would have taken longer; one that never answers must not seem quick.
+      this.#note(answerMs ?? Math.max(this.#answerMs, waitedMs))
+      this.breaker.forget()
+      return
+    }
+    // What fails at once is not quick.
+    if (outcome === 'answered' && answerMs !== undefined) this.#note(answerMs)
+    this.breaker.end(outcome === 'answered', performance.now())
   }
 
   #note(answerMs: number): void {
@@ -180,22 +210,28 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
 
 type Outcome = 'answered' | 'failed' | 'given up'
 
+interface SendingListener {
+  /** Once: its answer begins, or none will come. */
+  onHeard(nowMs: number): void
+  onEnd(outcome: Outcome, answerMs: number | undefined): void
+}
+
 /** One request on its way. */
 class Sending implements Dispatcher.DispatchHandler {
+  readonly beganMs = performance.now()
   readonly #handler: AnswerHandler
-  readonly #onEnd: (outcome: Outcome, answerMs: number | undefined) => void
-  readonly #beganMs = performance.now()
+  readonly #listener: SendingListener
   #controller: Dispatcher.DispatchController | undefined
   #answerMs: number | undefined
   #isOver = false
 
-  constructor(handler: AnswerHandler, onEnd: (outcome: Outcome, answerMs: number | undefined) => void) {
+  constructor(handler: AnswerHandler, listener: SendingListener) {
     this.#handler = handler
-    this.#onEnd = onEnd
+    this.#listener = listener
   }
 
   get waitedMs(): number {
-    return performance.now() - this.#beganMs
+    return performance.now() - this.beganMs
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -214,7 +250,9 @@ class Sending implements Dispatcher.DispatchHandler {
       controller.abort(NOT_PASSED_ON)
       return
     }
-    this.#answerMs = this.waitedMs
+    const nowMs = performance.now()
+    this.#answerMs = nowMs - this.beganMs
+    this.#listener.onHeard(nowMs)
     this.#handler.onHeaders(status, headers, controller)
   }
 
@@ -225,8 +263,13 @@ class Sending implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#isOver) return
-    this.#end('answered')
-    this.#handler.onEnd()
+    this.#isOver = true
+    let isAnswer = false
+    try {
+      isAnswer = this.#handler.onEnd()
+    } finally {
+      this.#listener.onEnd(isAnswer ? 'answered' : 'failed', this.#answerMs)
+    }
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -252,6 +295,7 @@ class Sending implements Dispatcher.DispatchHandler {
 
   #end(outcome: Outcome): void {
     this.#isOver = true
-    this.#onEnd(outcome, this.#answerMs)
+    if (this.#answerMs === undefined) this.#listener.onHeard(performance.now())
+    this.#listener.onEnd(outcome, this.#answerMs)
   }
 }

@@ -23,11 +23,21 @@ export interface MemberSocket {
   looksLeft: number
 }
 
+interface MemberOf {
+  readonly protocol: Protocol
+  /** Of ids. */
+  readonly secret: string
+}
+
 /** `health` is what is known of the node already. */
-export function openMember(options: UpstreamOptions, { webSocket }: Protocol, health = new UpstreamHealth()): Member {
+export function openMember(
+  options: UpstreamOptions,
+  { protocol: { webSocket }, secret }: MemberOf,
+  health = new UpstreamHealth(),
+): Member {
   const address = socketAddressOf(options, webSocket)
   const socket = address && { address, open: new Set<OpenSocket>(), connects: undefined, failedTries: 0, looksLeft: 0 }
-  return { upstream: new HttpUpstream(options), health, socket }
+  return { upstream: new HttpUpstream(options, secret), health, socket }
 }
 
 /** As if the node had closed them. */

@@ -5,11 +5,20 @@ import { identityOf, networkOf, protocolOf } from '../../schemas/protocols/proto
 import { pause } from '../../schemas/wait.ts'
 import type { Log } from '../ports/log.ts'
 import type { NetworkStatus } from '../ports/upstreams.ts'
+import type { UpstreamOptions } from './http-upstream.ts'
 import { loseSockets, type Member, openMember } from './member.ts'
 import { askProbes } from './probe.ts'
 import { RetryBudget } from './retry-budget.ts'
 import { HttpUpstreamGroup, ToldHead } from './upstream-group.ts'
 import type { NetworkOptions } from './upstreams.ts'
+
+interface NetworkWatch {
+  readonly log: Log
+  /** Of the upstreams' ids. */
+  readonly secret: string
+  /** Between two looks. */
+  readonly probeMs: number
+}
 
 /** The upstreams of one network, and who looks at them. */
 export class OpenNetwork implements AsyncDisposable {
@@ -19,6 +28,7 @@ export class OpenNetwork implements AsyncDisposable {
   /** As `readValue` reads it; undefined: nothing to compare with. */
   readonly #identity: string | undefined
   readonly #log: Log
+  readonly #secret: string
   readonly #retries = new RetryBudget()
   readonly #toldHead = new ToldHead()
   readonly #stop = new AbortController()
@@ -33,8 +43,9 @@ export class OpenNetwork implements AsyncDisposable {
   /** Those of which it was told last that their WebSocket does not connect. */
   readonly #unconnected = new Set<Member>()
 
-  constructor(name: string, options: NetworkOptions, log: Log, probeMs: number) {
+  constructor(name: string, options: NetworkOptions, { log, secret, probeMs }: NetworkWatch) {
     this.#name = name
+    this.#secret = secret
     this.#options = options
     this.#log = log
     this.#protocol = protocolOf(options.protocol) as Protocol
@@ -43,7 +54,7 @@ export class OpenNetwork implements AsyncDisposable {
     const identity = options.identity ?? (network === undefined ? undefined : identityOf(network, options.service))
     const probe = this.#service.identity
     this.#identity = probe === undefined || identity === undefined ? undefined : readValue(identity, probe.as)
-    this.#group = this.#groupOf(options.upstreams.map((upstream) => openMember(upstream, this.#protocol)))
+    this.#group = this.#groupOf(options.upstreams.map((upstream) => this.#open(upstream)))
     this.#watching = Promise.all([this.#watch(probeMs), this.#tend(probeMs)])
   }
 
@@ -68,7 +79,7 @@ export class OpenNetwork implements AsyncDisposable {
       if (same !== undefined) gone.delete(same)
       // At the same address it is the same node.
       const known = before.find((one) => one.upstream.isAt(upstream))
-      return same ?? openMember(upstream, this.#protocol, known?.health)
+      return same ?? this.#open(upstream, known)
     })
     const isServed = members.some(({ health }) => health.isWell(this.#service.lagMax))
     if (isServed) this.#goOnWith(members, gone)
@@ -97,6 +108,11 @@ export class OpenNetwork implements AsyncDisposable {
     this.#goOnWith([], new Set(this.#group.members))
     await Promise.all([...this.#leaving.keys()].map(({ upstream }) => upstream[Symbol.asyncDispose]()))
     await this.#watching
+  }
+
+  /** `known`: the same node, as it was configured before. */
+  #open(options: UpstreamOptions, known?: Member): Member {
+    return openMember(options, { protocol: this.#protocol, secret: this.#secret }, known?.health)
   }
 
   #groupOf(members: readonly Member[]): HttpUpstreamGroup {

@@ -61,7 +61,10 @@ function readAnswer(upstream: HttpUpstream, { verb, path, body }: Probe): Promis
         if (bytes > ANSWER_BYTES_MAX) end(undefined)
         else chunks.push(chunk)
       },
-      onEnd: () => end(Buffer.concat(chunks).toString()),
+      onEnd() {
+        end(Buffer.concat(chunks).toString())
+        return true
+      },
       onFault: () => end(undefined),
     },
   )

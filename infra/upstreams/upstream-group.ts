@@ -240,22 +240,51 @@ export class HttpUpstreamGroup implements UpstreamGroup {
     return this.#retries.take()
   }
 
+  retryFailed(): void {
+    this.#retries.failed()
+  }
+
   takeHedge(): boolean {
     return this.#retries.takeForSlow()
+  }
+
+  hedgeEnded(): void {
+    this.#retries.endSlow()
   }
 }
 
 const hasSocket = ({ socket }: Member): boolean => socket !== undefined
 const mayConnect = ({ socket }: Member): boolean => socket !== undefined && socket.connects !== false
 
-/** Of two at random the one with less to do: as good as the least of all, and not everybody's at once. */
+/** A node that takes so many times as long as another is slow, and not merely farther away. */
+const SLOW_FACTOR = 3
+
+/**
+ * Of two at random the one with less to do for its weight: as good as the least of all, and not everybody's at once. Weights say how often each
+ * of them is one of the two, and of two with equally little to do the first one drawn is taken, so calls that come one by one are shared by them.
+ */
 function leastLoaded(members: readonly Member[]): Upstream | undefined {
   if (members.length < 2) return members[0]?.upstream
-  const first = Math.floor(Math.random() * members.length)
-  const step = 1 + Math.floor(Math.random() * (members.length - 1))
-  const one = members[first]?.upstream as HttpUpstream
-  const other = members[(first + step) % members.length]?.upstream as HttpUpstream
-  return one.load <= other.load ? one : other
+  const one = drawn(members) as Member
+  const other = drawn(members.filter((member) => member !== one)) as Member
+  const nowMs = performance.now()
+  return isBetter(other.upstream, one.upstream, nowMs) ? other.upstream : one.upstream
+}
+
+function drawn(members: readonly Member[]): Member | undefined {
+  let left = Math.random() * members.reduce((sum, { upstream }) => sum + upstream.weight, 0)
+  for (const member of members) {
+    left -= member.upstream.weight
+    if (left < 0) return member
+  }
+  return members.at(-1)
+}
+
+function isBetter(one: HttpUpstream, other: HttpUpstream, nowMs: number): boolean {
+  const [oneMs, otherMs] = [one.waitMs(nowMs), other.waitMs(nowMs)]
+  const isAlike = oneMs <= otherMs * SLOW_FACTOR && otherMs <= oneMs * SLOW_FACTOR
+  if (isAlike) return one.inFlight / one.weight < other.inFlight / other.weight
+  return (oneMs * (one.inFlight + 1)) / one.weight < (otherMs * (other.inFlight + 1)) / other.weight
 }
 
 /** Rendezvous hashing: each key has an order of its own, in which those that are left out leave all others' places as they are. */

@@ -25,6 +25,8 @@ export interface NetworkOptions {
 export interface UpstreamsOptions {
   readonly networks: readonly NetworkOptions[]
   readonly log: Log
+  /** Upstreams' ids follow from it and their addresses: equal in all processes, and opaque to whoever does not know it. */
+  readonly secret: string
   /** Between two looks at every upstream. */
   readonly probeMs?: number
 }
@@ -39,7 +41,7 @@ export interface OpenUpstreams extends Upstreams, AsyncDisposable {
 }
 
 /** Opens what is configured, and looks at each upstream again and again, from now on until it is disposed. */
-export function openUpstreams({ networks, log, probeMs = PROBE_MS }: UpstreamsOptions): OpenUpstreams {
+export function openUpstreams({ networks, log, secret, probeMs = PROBE_MS }: UpstreamsOptions): OpenUpstreams {
   let open = new Map<string, OpenNetwork>()
   /** Of `open` those that most calls are for, by protocol and network: to put a name together for each would take longer than to find it. */
   let plain = new Map<string, Map<string, OpenNetwork>>()
@@ -51,7 +53,7 @@ export function openUpstreams({ networks, log, probeMs = PROBE_MS }: UpstreamsOp
       const name = nameOf(options)
       const known = open.get(name)
       const isTaken = known?.take(options) === true
-      next.set(name, isTaken ? known : new OpenNetwork(name, options, log, probeMs))
+      next.set(name, isTaken ? known : new OpenNetwork(name, options, { log, secret, probeMs }))
     }
     for (const [name, network] of open) if (next.get(name) !== network) close(network)
     open = next

@@ -75,7 +75,14 @@ export const EVM_METHODS: Methods = {
       'debug_dump*',
       'debug_standard*',
     ],
-    ...['parity_set*', 'parity_add*', 'parity_remove*', 'parity_clear*'],
+    ...['parity_set*', 'parity_add*', 'parity_remove*', 'parity_clear*', 'parity_new*', 'parity_change*'],
+    ...['parity_kill*', 'parity_import*', 'parity_export*', 'parity_test*', 'parity_derive*', 'parity_open*'],
+    ...['parity_close*', 'parity_accept*', 'parity_reject*', 'parity_reserved*', 'parity_sign*', 'parity_post*'],
+    ...['parity_decrypt*', 'parity_confirm*', 'parity_start*', 'parity_stop*', 'parity_execute*', 'parity_drop*'],
+    ...['perm_*', 'plugins_*', 'quorumPermission_*', 'raft_*', 'istanbul_*', 'ibft_propose*', 'ibft_discard*'],
+    ...['qbft_propose*', 'qbft_discard*', 'net_add*', 'net_remove*', 'shh_*', 'erigon_setHead', 'eth_set*'],
+    // Those of the wallet that the specification has not among its public methods.
+    ...['eth_resend', 'eth_signTypedData*', 'eth_sendUnsignedTransaction'],
     // Nodes for tests let everyone rewrite their chain.
     ...['anvil_*', 'hardhat_*', 'evm_*', 'tenderly_*', 'ganache_*'],
   ],

@@ -34,7 +34,7 @@ export interface Probe {
 
 /**
  * What is known of JSON-RPC methods. A name is a pattern: `*` at its end is any rest. No name is in two of these lists. What is in
- * none is passed on, and sent once.
+ * none is passed on, and sent once, unless `others` says which are.
  */
 export interface Methods {
   /** May be asked again, and of another upstream. */
@@ -52,6 +52,10 @@ export interface Methods {
   readonly takesFilter: readonly string[]
   /** Administers the node, or uses keys that lie on it: never passed on, whoever asks. */
   readonly refused: readonly string[]
+  /** What else is passed on, and sent once; absent: whatever is in none of these lists. */
+  readonly others?: readonly string[]
+  /** Members of the first parameter, or beside it, that hold a secret: a call of the method with one is refused, for nobody who sends it needs to. */
+  readonly secrets?: Readonly<Record<string, readonly string[]>>
   /** Of those that need the state of a block: which parameter names it, from 0. */
   readonly blockAt?: Readonly<Record<string, number>>
   /** Subscribe methods and what ends them, over WebSocket. */
@@ -82,7 +86,10 @@ export interface FinalResult {
   readonly named: string
 }
 
-/** Methods that name a contract, by where they name it. A name is a pattern, as of `Methods`; none is in two of these lists. */
+/**
+ * Methods by where they name a contract. A name is a pattern, as of `Methods`; none is in two of these lists. What is in none of them may name
+ * any, and is for keys without a list of contracts: several calls at a time, tracers that are programs, parts of storage, and what nobody here knows.
+ */
 export interface ContractMethods {
   /** `to` of the transaction that is the first parameter. One without it runs code of its own, which may call whatever it likes. */
   readonly transaction: readonly string[]
@@ -94,8 +101,8 @@ export interface ContractMethods {
   readonly subscription: readonly string[]
   /** `to` of the signed transaction whose bytes are the first parameter as hex. */
   readonly rawTransaction: readonly string[]
-  /** What they name is not read: they are for keys without a list of contracts. */
-  readonly closed: readonly string[]
+  /** They name none. */
+  readonly none: readonly string[]
 }
 
 export interface Network {

@@ -12,7 +12,7 @@ const V2_READS = [
   ...['tryLocateResultTx', 'tryLocateSourceTx', 'detectAddress'],
 ]
 
-/** POST /api/v2/…, besides `jsonRPC`, by which all of them can be called. */
+/** POST /api/v2/…, besides `jsonRPC`, by which all of them can be called, and nothing else. */
 const V2_SENDS = ['sendBoc', 'sendBocReturnHash', 'sendQuery']
 const V2_COMPUTES = ['estimateFee', 'runGetMethod']
 
@@ -38,6 +38,7 @@ const METHODS: Methods = {
   makesFilter: [],
   takesFilter: [],
   refused: [],
+  others: V2_SENDS,
   subscribes: {},
 }
 

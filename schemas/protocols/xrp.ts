@@ -44,6 +44,8 @@ export const XRP: Protocol = {
       ...['sign', 'sign_for', 'channel_authorize', 'validation_create', 'validation_seed', 'wallet_propose'],
       'wallet_seed',
     ],
+    // Signed here, it would take a secret to every node.
+    secrets: { submit: ['secret', 'seed', 'seed_hex', 'passphrase', 'tx_json'] },
     subscribes: { subscribe: 'unsubscribe' },
   },
   webSocket: { path: '/', methodKey: 'command' },

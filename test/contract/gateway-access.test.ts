@@ -226,6 +226,7 @@ describe('a key with a list of contracts', () => {
     ['eth_getStorageAt', [OTHER, '0x0', 'latest']],
     ['eth_getBalance', [OTHER]],
     ['eth_getProof', [OTHER, [], 'latest']],
+    ['linea_getProof', [OTHER, [], 'latest']],
     ['eth_getLogs', [{ address: OTHER }]],
     ['eth_getLogs', [{ address: [LISTED, OTHER] }]],
     ['eth_newFilter', [{ address: OTHER }]],
@@ -247,6 +248,11 @@ describe('a key with a list of contracts', () => {
     ['no transaction', 'eth_sendRawTransaction', ['0x00']],
     ['several calls', 'eth_callMany', [[{ transactions: [{ to: LISTED }] }]]],
     ['a tracer', 'debug_traceCall', [{ to: LISTED }, 'latest', { tracer: '{}' }]],
+    ['a tracer of what is in a block', 'debug_traceTransaction', ['0x00', { tracer: '{}' }]],
+    ['a tracer of a block', 'debug_traceBlockByNumber', ['latest', { tracer: '{}' }]],
+    ['what a client calls otherwise', 'parity_call', [[{ to: OTHER }]]],
+    ['what a client lists', 'parity_listStorageKeys', [OTHER, 5]],
+    ['what nobody here knows', 'eth_fancy', [LISTED]],
   ])('does not make %s', async (_what, method, params) => {
     const { status, body } = await rpc('of-contract', method, params)
     expect([status, body]).toMatchObject([403, { id: 7, error: { data: { reason: 'contract' } } }])

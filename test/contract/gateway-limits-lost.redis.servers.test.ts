@@ -42,7 +42,9 @@ withServer('redis', () => {
     redis = await startAgain()
     node = open.use(await openStub('ethereum', 'mainnet'))
     const given = open.use(await openGivenApi())
-    const upstreams = open.use(openUpstreams({ networks: [networkOn(PLACE, node)], log: silentLog, probeMs: 100 }))
+    const upstreams = open.use(
+      openUpstreams({ networks: [networkOn(PLACE, node)], log: silentLog, secret: 'secret', probeMs: 100 }),
+    )
     const openOne = async (): Promise<string> => {
       const counters = open.use(await openRedisCounters({ redisUrl: redis.address, prefix: 'test:' }))
       const planOf = () => ({ name: 'exact', requestsPerDay: QUOTA })

@@ -34,6 +34,7 @@ test('while the counters are away nobody passes who has no units leased, and eac
   await using upstreams = openUpstreams({
     networks: [networkOn('ethereum/mainnet', node)],
     log: silentLog,
+    secret: 'secret',
     probeMs: 100,
   })
   const planOf = () => ({ name: 'default', requestsPerDay: 10 })

@@ -49,7 +49,7 @@ export function limitsContract(name: string, openShared: () => Promise<SharedCou
         tokens.map(([account = '', key = '']) => ({ token_hash: hashToken(key), account, version: 1, is_deleted: 0 })),
       )
       const networks = [networkOn('ethereum/mainnet', node), networkOn('filecoin/mainnet', filecoin)]
-      upstreams = open.use(openUpstreams({ networks, log: silentLog, probeMs: 100 }))
+      upstreams = open.use(openUpstreams({ networks, log: silentLog, secret: 'secret', probeMs: 100 }))
       const openOne = async (): Promise<Api> => {
         const counters = open.use(await shared.open())
         const planOf = (account: string): Plan => PLANS[account] ?? { name: DEFAULT_PLAN }

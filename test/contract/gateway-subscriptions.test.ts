@@ -118,11 +118,14 @@ describe('a subscription', () => {
   test('that a node refuses is refused in its words, and one in a batch is refused clearly', async () => {
     using one = await openSubscriber(gateway)
     expect(await one.call('eth_subscribe', ['refused'])).toMatchObject({ error: { message: 'no such subscription' } })
-    const batch = [1, 2].map((id) => ({ id, method: 'eth_subscribe', params: ['newHeads'] }))
+    const batch = [1, 2].map((id) => ({ jsonrpc: '2.0', id, method: 'eth_subscribe', params: ['newHeads'] }))
     const why = 'Invalid Request: a batch neither subscribes nor unsubscribes'
-    expect(JSON.parse(await one.client.ask(JSON.stringify(batch)))).toEqual(
-      batch.map(({ id }) => ({ jsonrpc: '2.0', id, error: { code: -32600, message: why } })),
-    )
+    const refusals = batch.map(({ id }) => ({ jsonrpc: '2.0', id, error: { code: -32600, message: why } }))
+    expect(JSON.parse(await one.client.ask(JSON.stringify(batch)))).toEqual(refusals)
+    const mixed = [...batch, { jsonrpc: '2.0', id: 3, method: 'eth_chainId' }]
+    const answers = JSON.parse(await one.client.ask(JSON.stringify(mixed))) as readonly { readonly id: number }[]
+    expect(answers.slice(0, 2)).toEqual(refusals)
+    expect(answers[2]).toMatchObject({ id: 3, result: expect.anything() })
     expect(subscriptionsAtNodes()).toEqual([])
   })
 

@@ -28,6 +28,7 @@ test('tells of each upstream how far it is and why it is left out, of its WebSoc
     openUpstreams({
       networks: [socketsOn('ethereum/mainnet', wrong, right, lagging, stray)],
       log: { ...silentLog, warn: say, info: say },
+      secret: 'secret',
       probeMs: PROBE_MS,
     }),
   )
@@ -78,7 +79,7 @@ test('a node whose WebSocket does not connect is not chosen for sockets until it
   ]
   const server = new WebSocketServer({ server: lagging.server })
   const networks = [socketsOn('ethereum/mainnet', broken, lagging)]
-  const upstreams = open.use(openUpstreams({ networks, log: silentLog, probeMs: PROBE_MS }))
+  const upstreams = open.use(openUpstreams({ networks, log: silentLog, secret: 'secret', probeMs: PROBE_MS }))
   const group = upstreams.groupOf({ protocol: 'ethereum', network: 'mainnet' }) as UpstreamGroup
   const tell = () => upstreams.status()[0]?.upstreams ?? []
   const [brokenId, laggingId] = tell().map(({ id }) => id)
@@ -118,7 +119,7 @@ test('where no WebSocket connects the nodes are tried all the same, by clients t
   await using open = new AsyncDisposableStack()
   const only = open.use(await openStub('ethereum', 'mainnet'))
   const networks = [socketsOn('ethereum/mainnet', only)]
-  const upstreams = open.use(openUpstreams({ networks, log: silentLog, probeMs: PROBE_MS }))
+  const upstreams = open.use(openUpstreams({ networks, log: silentLog, secret: 'secret', probeMs: PROBE_MS }))
   const group = upstreams.groupOf({ protocol: 'ethereum', network: 'mainnet' }) as UpstreamGroup
   const fault = () => upstreams.status()[0]?.upstreams[0]?.socketFault
   await expect.poll(fault, SOON).toBe('it does not connect')

@@ -46,7 +46,9 @@ beforeAll(async () => {
   given = open.use(await openGivenApi())
   const key = { token_hash: hashToken(KEY), account: 'acme', version: 1, is_deleted: 0 }
   await insertRows(given.warehouse, 'access_tokens', [key])
-  const upstreams = open.use(openUpstreams({ networks: [networkOn(PLACE, node)], log: silentLog, probeMs: 100 }))
+  const upstreams = open.use(
+    openUpstreams({ networks: [networkOn(PLACE, node)], log: silentLog, secret: 'secret', probeMs: 100 }),
+  )
   const counters = countedBy(open.use(await openMemoryCounters()))
   const planOf = () => ({ name: 'default', requestsPerDay: 1_000 })
   const now = () => clock.nowMs

@@ -299,7 +299,7 @@ describe('a socket', () => {
     const asked = `{"id":1,"command":"ping","padding":"${'0'.repeat(256 * 1024)}"}`
     // Who reads nothing answers no ping: with looks as far apart as these it is not lost for it.
     const networks = [socketsOn('xrp/mainnet', ripple)]
-    await using upstreams = openUpstreams({ networks, log: silentLog, probeMs: 60_000 })
+    await using upstreams = openUpstreams({ networks, log: silentLog, secret: 'secret', probeMs: 60_000 })
     await using api = await openApi({ ...gateway.given.partsOf([]), upstreams, host: '127.0.0.1', port: 0 })
     await untilHealthy({ upstreams }, 'xrp/mainnet')
     using client = await openClient(socketUrl({ api }, 'xrp/mainnet'))

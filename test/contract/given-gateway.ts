@@ -146,7 +146,7 @@ export async function openGivenGateway(
   }: Partial<Omit<ApiParts, 'chains'>> & { readonly chains?: readonly ApiChain[]; readonly probeMs?: number } = {},
 ): Promise<GivenGateway> {
   const given = await openGivenApi()
-  const upstreams = openUpstreams({ networks, log: silentLog, probeMs })
+  const upstreams = openUpstreams({ networks, log: silentLog, secret: 'secret', probeMs })
   const api = await openApi({ ...given.partsOf(chains), ...parts, upstreams, host: '127.0.0.1', port: 0 })
   const ask: GivenGateway['ask'] = (place, { path = '', token = TOKEN, ...init } = {}) =>
     fetch(`${api.url}/${place}/${token}${path}`, init)

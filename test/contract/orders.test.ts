@@ -37,6 +37,8 @@ const clock = { aheadMs: 0 }
 const wallNow = () => Date.now() + clock.aheadMs
 const directory = mkdtempSync(join(tmpdir(), 'epochline-orders-'))
 
+/** Of a log whose making nobody has told. */
+const OF_NO_LOG = ''
 let tables: GivenApi
 let setting: TestSetting
 let shared: Stub
@@ -48,7 +50,12 @@ beforeAll(async () => {
   setting = settings()
   shared = await openStub('ethereum', 'mainnet')
   own = await openStub('ethereum', 'mainnet')
-  upstreams = openUpstreams({ networks: [networkOn(ETHEREUM, shared)], log: silentLog, probeMs: 100 })
+  upstreams = openUpstreams({
+    networks: [networkOn(ETHEREUM, shared)],
+    log: silentLog,
+    secret: OF_NO_LOG,
+    probeMs: 100,
+  })
   await untilHealthy({ upstreams }, ETHEREUM)
   const files = setting.config.mode as EmbeddedMode
   given = await openGivenAccounts(tables, { api: { upstreams }, files, wallNow })
@@ -468,7 +475,7 @@ test('nodes that do not answer are asked for a while, and those of each network 
   const ton = await openStub('ton', 'mainnet', 'v3')
   onTestFinished(() => ton[Symbol.asyncDispose]())
   const networks = [networkOn('ton/mainnet/v2', gone), networkOn('ton/mainnet/v3', ton), networkOn(ETHEREUM, gone, own)]
-  const unwell = await findUnwell(networks, { log: silentLog, signal: never }, 200)
+  const unwell = await findUnwell(networks, { log: silentLog, secret: 'secret', signal: never }, 200)
   const fault = { id: expect.stringMatching(/^[0-9a-f]{8}$/), answers: false, fault: 'it does not answer' }
   expect(unwell).toMatchObject([{ name: 'ton/mainnet/v2', upstreams: [fault] }])
 })

@@ -36,7 +36,7 @@ const networks = [
   { protocol: 'ethereum', network: 'mainnet', service: '', upstreams: [{ url, headers: {}, weight: 1 }] },
 ]
 const gateway = new Gateway({
-  ...{ upstreams: openUpstreams({ networks, log: silentLog, probeMs: 100 }), meter, log: silentLog },
+  ...{ upstreams: openUpstreams({ networks, log: silentLog, secret: 'secret', probeMs: 100 }), meter, log: silentLog },
   ...{
     hosts: new Hosts(() => []),
     addresses: new ClientAddresses(),

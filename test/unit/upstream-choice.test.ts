@@ -1,4 +1,8 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import type { AnswerHandler, UpstreamRequest } from '../../infra/ports/upstreams.ts'
 import { Breaker } from '../../infra/upstreams/breaker.ts'
 import { HttpUpstream } from '../../infra/upstreams/http-upstream.ts'
 import { RetryBudget } from '../../infra/upstreams/retry-budget.ts'
@@ -73,24 +77,40 @@ describe('a breaker', () => {
   })
 })
 
-test.each([100, 1_000, 10_000])('of %i calls that all fail, at most a fifth are sent again', (calls) => {
+test.each([40, 100, 1_000, 10_000])(
+  'of %i calls that all fail, at most a fifth are sent again, whatever was saved before',
+  (calls) => {
+    const budget = new RetryBudget()
+    for (let i = 0; i < 1_000; i++) budget.earn()
+    let sent = 0
+    for (let i = 0; i < calls; i++) {
+      budget.earn()
+      sent++
+      while (budget.take()) {
+        sent++
+        budget.failed()
+      }
+    }
+    expect(sent / calls).toBeLessThanOrEqual(1.2)
+    expect(sent).toBeGreaterThan(calls)
+  },
+)
+
+test('a node that dies with fifty calls at once loses none, where another one answers what is sent again', () => {
   const budget = new RetryBudget()
-  let sent = 0
-  for (let i = 0; i < calls; i++) {
-    budget.earn()
-    sent++
-    while (budget.take()) sent++
-  }
-  expect(sent / calls).toBeLessThanOrEqual(1.2)
-  expect(sent).toBeGreaterThan(calls)
+  expect(Array.from({ length: 50 }, () => budget.take())).not.toContain(false)
 })
 
-test('what is slow is sent again by what is saved beyond that for failures', () => {
+test('what is slow is sent again by what is saved beyond that for failures, a few at a time, from the first call on', () => {
   const budget = new RetryBudget()
-  expect(budget.takeForSlow()).toBe(false)
-  for (let i = 0; i < 1_000; i++) budget.earn()
   let hedges = 0
   while (budget.takeForSlow()) hedges++
+  expect(hedges).toBe(5)
+  for (let i = 0; i < hedges; i++) budget.endSlow()
+  while (budget.takeForSlow()) {
+    hedges++
+    budget.endSlow()
+  }
   let retries = 0
   while (budget.take()) retries++
   expect([hedges, retries]).toEqual([25, 25])
@@ -154,7 +174,7 @@ describe('the health of an upstream', () => {
 
 describe('a group', () => {
   const memberOf = (port: number) => ({
-    upstream: new HttpUpstream({ url: `http://127.0.0.1:${port}`, headers: {}, weight: 1 }),
+    upstream: new HttpUpstream({ url: `http://127.0.0.1:${port}`, headers: {}, weight: 1 }, 'secret'),
     health: new UpstreamHealth(),
   })
   const groupOf = (...heads: number[]) => {
@@ -192,17 +212,37 @@ describe('a group', () => {
   })
 })
 
+const REQUEST: UpstreamRequest = { verb: 'GET', path: '/', headers: [], body: null, isEndless: false }
+const DEAF: AnswerHandler = { onHeaders: () => {}, onData: () => {}, onEnd: () => true, onFault: () => {} }
+
+function open(weight: number, i: number, url = `http://127.0.0.1:${9 + i}`) {
+  const upstream = new HttpUpstream({ url, headers: {}, weight }, 'secret')
+  const health = new UpstreamHealth()
+  health.note({ head: 100, isRightChain: true })
+  return { upstream, health }
+}
+
+/** Takes connections and says nothing. Each number is another address of it. */
+async function openSilentNode() {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => void sockets.add(socket)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: (i: number) => `http://127.0.0.1:${port}/${i}`,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
 describe('a weight', () => {
   const WEIGHTS = [1, 3]
-  const open = (weight: number, i: number) => {
-    const upstream = new HttpUpstream({ url: `http://127.0.0.1:${9 + i}`, headers: {}, weight })
-    const health = new UpstreamHealth()
-    health.note({ head: 100, isRightChain: true })
-    return { upstream, health }
-  }
 
   test('is the share of keys that an upstream has', () => {
-    const members = WEIGHTS.map(open)
+    const members = WEIGHTS.map((weight, i) => open(weight, i))
     const group = new HttpUpstreamGroup(members, LAG_MAX)
     const keys = Array.from({ length: 2_000 }, (_, i) => `key ${i}`)
     const chosen = keys.map((key) => group.choose({ tried: [], key })?.id)
@@ -211,10 +251,41 @@ describe('a weight', () => {
     expect(share).toBeLessThan(0.8)
   })
 
-  test('is the share of calls under way at which an upstream is as good as another one', () => {
-    const [light, heavy] = WEIGHTS.map(open).map(({ upstream }) => upstream) as [HttpUpstream, HttpUpstream]
-    expect(light.load).toBe(3 * heavy.load)
+  test('is the share of calls that come one by one', () => {
+    const members = WEIGHTS.map((weight, i) => open(weight, i))
+    const group = new HttpUpstreamGroup(members, LAG_MAX)
+    const chosen = Array.from({ length: 2_000 }, () => group.choose({ tried: [] })?.id)
+    const share = chosen.filter((id) => id === members[1]?.upstream.id).length / chosen.length
+    expect(share).toBeGreaterThan(0.7)
+    expect(share).toBeLessThan(0.8)
   })
+
+  test('is the share of calls under way at which an upstream is as good as another one', async () => {
+    await using node = await openSilentNode()
+    const members = WEIGHTS.map((weight, i) => open(weight, i, node.url(i)))
+    const group = new HttpUpstreamGroup(members, LAG_MAX)
+    const under = Array.from({ length: 40 }, () => {
+      const upstream = group.choose({ tried: [] })
+      const giveUp = upstream?.send(REQUEST, DEAF)
+      return { id: upstream?.id, giveUp }
+    })
+    const heavy = under.filter(({ id }) => id === members[1]?.upstream.id).length
+    // Three in four, but where the machine holds up one of the first of them.
+    expect(heavy).toBeGreaterThan(20)
+    expect(heavy).toBeLessThan(40)
+    for (const { giveUp } of under) giveUp?.()
+  })
+})
+
+test('a node that has fallen silent is asked no more as soon as it is silent for longer than the other takes', async () => {
+  await using node = await openSilentNode()
+  const members = [0, 1].map((i) => open(1, i, node.url(i)))
+  const group = new HttpUpstreamGroup(members, LAG_MAX)
+  const giveUp = members[0]?.upstream.send(REQUEST, DEAF)
+  await wait(60)
+  const chosen = Array.from({ length: 100 }, () => group.choose({ tried: [] })?.id)
+  expect(new Set(chosen)).toEqual(new Set([members[1]?.upstream.id]))
+  giveUp?.()
 })
 
 test.each([

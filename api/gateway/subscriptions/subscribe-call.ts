@@ -67,7 +67,8 @@ const isOfPending = (params: string | undefined): boolean => itemsIn(params)[0] 
 
 /** One text for all that mean the same. Numbers that a double does not hold leave the text as it is. */
 function canonical(params: string | undefined): string {
-  if (params === undefined) return ''
+  // No list and an empty one ask for the same.
+  if (params === undefined || /^\[\s*\]$/.test(params)) return ''
   let isExact = true
   const sorted = JSON.stringify(JSON.parse(params), (_name, value: unknown) => {
     if (typeof value === 'number' && !Number.isSafeInteger(value)) isExact = false

@@ -1,0 +1,71 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** What a node is asked for. */
+export interface Expected {
+  /** Answers to calls of JSON-RPC; otherwise any bytes, as its native interface has them. */
+  readonly isJson: boolean
+  /** Whether a body has to come: calls without an id are not answered. */
+  readonly isOwed: boolean
+}
+
+/** Of a native interface. */
+export const NATIVE: Expected = { isJson: false, isOwed: false }
+
+/**
+ * `answer`: the client's, whatever its status;
+ * `refused`: about us (our key, our bill, our rate): no client sees it;
+ * `unwell`: a native interface that cannot answer now: another node may, and otherwise these are the node's words;
+ * `none`: a page of something in between, or nothing.
+ */
+export type Verdict = 'answer' | 'refused' | 'unwell' | 'none'
+
+/** Of a server that is there and cannot answer, or of one in between that does not reach it. 500 is what native interfaces say of some questions. */
+const UNWELL: ReadonlySet<number> = new Set([502, 503, 504])
+/** Statuses of HTTP that providers put into an error of JSON-RPC, with a 200 about it. */
+const ABOUT_US: ReadonlySet<unknown> = new Set([401, 402, 403, 429])
+const FAILED_MIN = 400
+/** A longer answer is not one such error, and is not looked through. */
+const ERROR_BYTES_MAX = 4 * 1024
+const [OPEN_OBJECT, OPEN_ARRAY, SPACE] = [0x7b, 0x5b, 0x20]
+
+/** Of a body that is whole. */
+export function verdictOf(
+  body: Buffer,
+  { status, headers }: { readonly status: number; readonly headers: IncomingHttpHeaders },
+  { isJson, isOwed }: Expected,
+): Verdict {
+  if (!isJson) return UNWELL.has(status) ? 'unwell' : 'answer'
+  if (body.length === 0) return isOwed || status >= 300 ? 'none' : 'answer'
+  // Nobody unpacks it here.
+  if (headers['content-encoding'] !== undefined) return 'answer'
+  let at = 0
+  while (at < body.length && (body[at] as number) <= SPACE) at++
+  if (body[at] !== OPEN_OBJECT && body[at] !== OPEN_ARRAY) return 'none'
+  const mayBeError = body.length <= ERROR_BYTES_MAX && body.includes('"error"')
+  if (status < FAILED_MIN && !mayBeError) return 'answer'
+  const answers = answersIn(body)
+  // A proxy's own words are JSON, too.
+  if (status >= FAILED_MIN && !answers.some(isOfRpc)) return 'none'
+  return answers.length > 0 && answers.every(isAboutUs) ? 'refused' : 'answer'
+}
+
+/** One, or those of a batch; none where it is no JSON. */
+function answersIn(body: Buffer): readonly unknown[] {
+  try {
+    const parsed: unknown = JSON.parse(body.toString())
+    return Array.isArray(parsed) ? parsed : [parsed]
+  } catch {
+    return []
+  }
+}
+
+/** Whether something that was parsed answers a call, be it with an error. */
+export function isOfRpc(answer: unknown): answer is { readonly result?: unknown; readonly error?: unknown } {
+  if (typeof answer !== 'object' || answer === null) return false
+  return 'result' in answer || ('error' in answer && typeof answer.error === 'object')
+}
+
+function isAboutUs(answer: unknown): boolean {
+  if (!isOfRpc(answer) || typeof answer.error !== 'object' || answer.error === null) return false
+  return 'code' in answer.error && ABOUT_US.has(answer.error.code)
+}

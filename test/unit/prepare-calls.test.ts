@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest'
+import { type Calls, readCalls } from '../../api/gateway/calls.ts'
+import { rulesOf } from '../../api/gateway/method-rules.ts'
+import { type Preparing, prepareCalls, refusalsOf } from '../../api/gateway/prepare-calls.ts'
+import { tellRefusal } from '../../api/gateway/refusals.ts'
+import type { Protocol } from '../../schemas/protocols/protocol.ts'
+import { protocolOf } from '../../schemas/protocols/protocols.ts'
+
+function prepared(protocol: string, value: unknown, more: Partial<Preparing> = {}) {
+  const body = Buffer.from(JSON.stringify(value))
+  const read = readCalls(body) as Calls
+  const rules = rulesOf(protocolOf(protocol) as Protocol)
+  const preparing = { rules, publicAccess: undefined, allowed: {}, hasNode: () => true, ...more }
+  return { read, ...prepareCalls(body, read, preparing) }
+}
+
+const codesOf = (answers: readonly string[]) =>
+  answers.map((text) => {
+    const { id, error } = JSON.parse(text) as { readonly id: unknown; readonly error: { readonly code: number } }
+    return [id, error.code]
+  })
+
+describe('a transaction of XRP', () => {
+  const submit = (first: object, beside: object = {}) =>
+    prepared('xrp', { method: 'submit', params: [first], ...beside }).body === undefined
+
+  test('that is signed goes to nodes, and one that a node would sign does not', () => {
+    expect(submit({ tx_blob: '1200' })).toBe(false)
+    const secrets = [
+      { secret: 's', tx_json: {} },
+      { Seed: 's' },
+      { seed_hex: '00' },
+      { passphrase: 'p' },
+      { tx_json: {} },
+    ]
+    expect(secrets.map((one) => submit(one))).toEqual(secrets.map(() => true))
+  })
+
+  test('may have its secret beside its parameters, as over WebSocket', () => {
+    expect(submit({}, { secret: 's' })).toBe(true)
+  })
+})
+
+test('what has to go alone is refused in a batch, and leaves the other calls alone', () => {
+  const batch = [
+    { jsonrpc: '2.0', id: 5, method: 'eth_subscribe', params: ['logs', {}] },
+    { jsonrpc: '2.0', id: 6, method: 'eth_chainId' },
+  ]
+  const aloneWhy = (method: string) => (method === 'eth_subscribe' ? 'alone' : undefined)
+  const { body, answers } = prepared('ethereum', batch, { aloneWhy })
+  expect(JSON.parse(String(body))).toEqual(batch.slice(1))
+  expect(codesOf(answers.map(({ text }) => text))).toEqual([[5, -32600]])
+  expect(prepared('ethereum', batch[0], { aloneWhy }).answers).toEqual([])
+})
+
+test('a batch whose rest is refused keeps what was refused of it before', () => {
+  const batch = [
+    { jsonrpc: '2.0', id: 1, method: 'admin_peers' },
+    { jsonrpc: '2.0', id: 2, method: 'eth_chainId' },
+    { jsonrpc: '2.0', id: 3, method: 4 },
+    { jsonrpc: '2.0', id: 4, method: 'eth_gasPrice' },
+  ]
+  const made = prepared('ethereum', batch)
+  const told = tellRefusal({ kind: 'none-healthy' })
+  expect(codesOf(refusalsOf(made.read, told, made))).toEqual([
+    [1, -32601],
+    [2, -32011],
+    [3, -32600],
+    [4, -32011],
+  ])
+  expect(codesOf(refusalsOf(made.read, told))).toEqual([1, 2, 3, 4].map((id) => [id, -32011]))
+})
+
+test('what administers a node, or uses keys on it, is nobody’s', () => {
+  const refused = [
+    'perm_addNodesToAllowlist',
+    'plugins_reloadPluginConfig',
+    'parity_newAccountFromPhrase',
+    'net_addPeer',
+  ]
+  const wallet = ['eth_resend', 'eth_signTypedData_v4', 'eth_sendUnsignedTransaction', 'eth_setEtherbase']
+  for (const method of [...refused, ...wallet])
+    expect(prepared('bsc', { jsonrpc: '2.0', id: 1, method }).body, method).toBeUndefined()
+})
