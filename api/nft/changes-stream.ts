@@ -46,7 +46,8 @@ export const streamChanges: Streaming = async (request: FastifyRequest, reply: F
       for (const change of changes.changes) yield `event: ${change.kind}\ndata: ${JSON.stringify(change)}\n\n`
       if (changes.next !== since) {
         // The position alone has an id: who is cut off before it asks for the same changes again.
-        yield `id: ${changes.next}\nevent: position\ndata: ${JSON.stringify({ next: changes.next, valid_at: changes.valid_at })}\n\n`
+        const { next, is_at_head, valid_at } = changes
+        yield `id: ${next}\nevent: position\ndata: ${JSON.stringify({ next, is_at_head, valid_at })}\n\n`
         told = performance.now()
       } else if (performance.now() - told > ALIVE_MS) {
         yield ': alive\n\n'

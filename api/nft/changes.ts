@@ -5,7 +5,7 @@ import { isHeld, isInconsistent, shownAmount, tokenText } from './amounts.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
 import { isBehindSql } from './behind.ts'
 import { BURNED_AT, notBurnedSql } from './burned.ts'
-import { coverageOf, FIRST_BLOCK, finalityOf } from './coverage.ts'
+import { coverageOf, FIRST_BLOCK, finalityOf, oddAmong } from './coverage.ts'
 import { addressKey, STANDARD_KEY, TOKEN_KEY } from './history-rows.ts'
 import { foldParams, foldSql } from './literals.ts'
 import type { Standard } from './metadata.ts'
@@ -67,12 +67,14 @@ export const changes = nftOperation(changesRoute, async ({ since, limit }, scope
     return refuseNft(410, 'nobody can tell any more what changed since: begin without a position')
   const reverts = place.revert === undefined ? [] : [place.revert]
   const blocks = await selectBlocks(scope, place.position, limit)
+  const told = [...reverts, ...blocks.changes]
+  const contracts = [...new Set(told.flatMap(({ holdings }) => holdings.map((holding) => holding.contract_address)))]
   return answered({
-    changes: [...reverts, ...blocks.changes],
+    changes: told,
     next: formatPosition(blocks.next),
     is_at_head: blocks.next.hash === scope.snapshot.hash && blocks.next.behind === undefined,
     valid_at: toValidAt(scope.snapshot),
-    coverage: await coverageOf(scope),
+    coverage: await coverageOf(scope, { told: contracts }),
   })
 })
 
@@ -157,7 +159,7 @@ async function goBack(scope: NftScope, { start, number, hash }: Position): Promi
      ORDER BY block_number DESC, block_hash`,
     { ...foldParams(scope), last: number },
   )
-  if (!rows.some((row) => row.hash === hash)) return undefined
+  if (!rows.some((row) => row.hash === hash && Number(row.number) === number)) return undefined
   const heights = new Set(rows.map((row) => Number(row.number)))
   let ancestor = number
   while (heights.has(ancestor)) ancestor--
@@ -223,12 +225,18 @@ async function holdingsBefore(
      ORDER BY t.contract, t.token_id, t.standard, t.holder LIMIT ${TAKEN_BACK_MAX + 1}`,
     { ...foldParams(scope), number, last },
   )
-  return rows.length > TAKEN_BACK_MAX ? undefined : rows.map((row) => toHolding(scope, row))
+  return rows.length > TAKEN_BACK_MAX ? undefined : await toHoldings(scope, rows)
 }
 
-function toHolding({ standing }: NftScope, row: HoldingRow): Holding {
+/** In their order. */
+async function toHoldings(scope: NftScope, rows: readonly HoldingRow[]): Promise<readonly Holding[]> {
+  const isOdd = await oddAmong(scope, [...new Set(rows.map(({ contract }) => contract))])
+  return rows.map((row) => toHolding(scope, row, isOdd(row.contract)))
+}
+
+function toHolding({ standing }: NftScope, row: HoldingRow, isOdd: boolean): Holding {
   // Contracts of a page may be too many to look up when each was made.
-  const isWhole = standing.start <= FIRST_BLOCK || row.standard === 'ERC721'
+  const isWhole = !isOdd && (standing.start <= FIRST_BLOCK || row.standard === 'ERC721')
   const isUnknown = !isWhole && !isHeld(row)
   return {
     contract_address: row.contract,
@@ -275,13 +283,15 @@ async function selectBlocks(scope: NftScope, from: Position, limit: number) {
   const end = beyond === undefined ? most : rows.indexOf(beyond)
   const [last, next] = [rows.slice(0, end).at(-1), rows[end]]
   const cutBlock = next?.block_number === last?.block_number ? last?.block_number : undefined
-  const made = [...Map.groupBy(told.slice(0, limit), (row) => row.block_number)].map(([number, some]) => ({
+  const page = told.slice(0, limit)
+  const holdings = new Map((await toHoldings(scope, page)).map((holding, i) => [page[i], holding]))
+  const made = [...Map.groupBy(page, (row) => row.block_number)].map(([number, some]) => ({
     kind: 'block' as const,
     block_number: Number(number),
     block_hash: some[0]?.block_hash as string,
     finality: finalityOf(scope, number),
     is_whole: number !== cutBlock,
-    holdings: some.map((row) => toHolding(scope, row)),
+    holdings: some.map((row) => holdings.get(row) as Holding),
   }))
   if (next === undefined || last === undefined)
     return { changes: made, next: { start, number: snapshot.number, hash: snapshot.hash, behind: undefined } }

@@ -71,17 +71,21 @@ export async function indexedSince(pin: NftPin, contracts: readonly string[]): P
 
 /** The first blocks in which contracts have logged what nobody can read, while the chain stood so; undefined of those that have not. */
 const oddBlocks = new WeakMap<NftStanding, Map<string, number | undefined>>()
+/** Of one statement: a page has as many at most, but for transfers and changes. */
+const LOOKED_UP_AT_ONCE = 100
 /** Of contracts that are asked for while a chain does not move. */
 const KEPT_MAX = 10_000
 
 /** Tells of contracts whether they have logged what nobody can read, up to the snapshot. */
-async function oddAmong(pin: NftPin, contracts: readonly string[]): Promise<(contract: string) => boolean> {
+export async function oddAmong(pin: NftPin, contracts: readonly string[]): Promise<(contract: string) => boolean> {
   const { standing, snapshot } = pin
   if (!standing.hasOddLogs || contracts.length === 0) return () => false
   const kept = oddBlocks.get(standing) ?? new Map<string, number | undefined>()
   oddBlocks.set(standing, kept)
   const unknown = contracts.filter((contract) => !kept.has(contract))
-  const found = await selectOddBlocks(pin, unknown)
+  const found = new Map<string, number>()
+  for (let from = 0; from < unknown.length; from += LOOKED_UP_AT_ONCE)
+    for (const one of await selectOddBlocks(pin, unknown.slice(from, from + LOOKED_UP_AT_ONCE))) found.set(...one)
   const first = new Map(contracts.map((contract) => [contract, found.get(contract) ?? kept.get(contract)]))
   if (kept.size + unknown.length > KEPT_MAX) kept.clear()
   for (const contract of unknown) kept.set(contract, found.get(contract))

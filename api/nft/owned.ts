@@ -80,7 +80,7 @@ export const getNftsForOwner = nftOperation(getNftsForOwnerRoute, async (paramet
   return answered({
     owner_nfts: kept,
     page_key: page.next === undefined ? null : scope.pageKeyAfter(page.next),
-    total_count: without.length === 0 ? total : countKept(scope, page, kept),
+    total_count: !coverage.is_whole ? null : without.length === 0 ? total : countKept(scope, page, kept),
     valid_at: toValidAt(scope.snapshot),
     coverage,
   })
@@ -179,7 +179,7 @@ export const getContractsForOwner = nftOperation(getContractsForOwnerRoute, asyn
   return answered({
     contracts: kept,
     page_key: page.next === undefined ? null : scope.pageKeyAfter(page.next),
-    total_count: without.length === 0 ? total : countKept(scope, page, kept),
+    total_count: !coverage.is_whole ? null : without.length === 0 ? total : countKept(scope, page, kept),
     valid_at: toValidAt(scope.snapshot),
     coverage,
   })

@@ -32,6 +32,7 @@ export const streamOwnersCsv: Streaming = async (request: FastifyRequest, reply:
   reply
     .header('content-type', 'text/csv; charset=utf-8')
     .header('x-coverage', `from_block=${from_block}, is_whole=${is_whole ? '?1' : '?0'}`)
+    .header('cache-control', 'private, no-cache')
     .header('x-valid-at', formatValidAt(toValidAt(scope.snapshot)))
     .send(Readable.from(lines))
   return true

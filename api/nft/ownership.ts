@@ -76,7 +76,7 @@ export const getOwnersForContract = nftOperation(getOwnersForContractRoute, asyn
         owner_address: item.other_text as string,
         amount: wholeAmount(item),
         is_amount_whole: isAmountWhole(coverage),
-        is_inconsistent: false,
+        is_inconsistent: null,
         acquired: null,
       }),
     ),

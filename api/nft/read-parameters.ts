@@ -107,7 +107,7 @@ export function parseExact(text: string): Readonly<Record<string, unknown>> | un
       typeof value === 'number' && source !== undefined ? new ExactNumber(source) : value,
     )
     if (json === null) return {}
-    return typeof json === 'object' && !Array.isArray(json) ? { ...json } : undefined
+    return typeof json === 'object' && !Array.isArray(json) && !(json instanceof ExactNumber) ? { ...json } : undefined
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof RangeError) return undefined
     throw error

@@ -174,7 +174,9 @@ async function answer(request: FastifyRequest, reply: FastifyReply, serving: Ser
 
 function sendKept(request: FastifyRequest, reply: FastifyReply, { httpStatus, type, body, headers = {} }: SentAnswer) {
   reply.headers(headers)
-  if (isKnown(request.headers['if-none-match'], headers.etag)) return reply.status(304).send()
+  // Only reads are unchanged (RFC 9110, section 13.1.2).
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  if (isRead && isKnown(request.headers['if-none-match'], headers.etag)) return reply.status(304).send()
   return reply.status(httpStatus).header('content-type', type).send(body)
 }
 

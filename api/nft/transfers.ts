@@ -40,15 +40,17 @@ export const getAssetsTransfer = nftOperation(getAssetsTransferRoute, async (par
   const choices = choicesOf(parameters)
   const streams = await streamsOf(scope, choices)
   const isFirst = scope.after === undefined
-  const [page, ofLater, coverage] = await Promise.all([
+  const { contract_addresses: asked = [] } = parameters
+  const [page, ofLater] = await Promise.all([
     selectTransfers(scope, streams, parameters),
     isFirst ? undefined : countTransfers(scope, { choices, streams }, parameters),
-    coverageOf(scope, parameters.contract_addresses === undefined ? {} : { asked: parameters.contract_addresses }),
   ])
+  const coverage = await coverageOf(scope, { asked, told: page.rows.map(({ contract }) => contract) })
   // What is on one page is counted with it.
   const isAll = isFirst && page.next === undefined
   const counted = isAll ? page.rows.length : ofLater
-  const totalCount = counted === undefined ? await countTransfers(scope, { choices, streams }, parameters) : counted
+  const known = counted === undefined ? await countTransfers(scope, { choices, streams }, parameters) : counted
+  const totalCount = coverage.is_whole ? known : null
   const pageKey = page.next === undefined ? null : scope.pageKeyAfter(page.next)
   return answered({
     transfers: page.rows.map((row) => toTransfer(scope, row)),

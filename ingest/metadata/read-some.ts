@@ -133,7 +133,7 @@ export async function readAsked(reading: ReadingSome, { tokenId, ...place }: Ref
   }
   const token = (await tokenOf(reading.warehouse, place, tokenId)) ?? (await unseenToken(reading, place, tokenId))
   if (token === undefined) return
-  const { event } = await readToken(reading, { ...place, ...token })
+  const { event } = await readToken(reading, { ...place, ...token, isAsked: true })
   await reading.writer.append('nft.metadata', [event])
   reading.recently.add(nameOf(place, tokenId))
 }

@@ -35,6 +35,8 @@ export interface TokenQuestion {
   readonly standard: TokenStandard
   /** That have failed since it was read last. */
   readonly attempts: number
+  /** Somebody has asked: that it fails says nothing of how seldom it is to be tried by itself. */
+  readonly isAsked?: boolean
   /** Nobody saw it moved: it is not tried again by itself, or anybody could have us ask for ever for what is not there. */
   readonly isUnseen?: boolean
 }
@@ -78,8 +80,9 @@ export async function readToken(reading: Reading, question: TokenQuestion): Prom
     return { event, blockNumber: block.number, isLate: false }
   }
   const { error } = ended
-  const nextRetrySec = question.isUnseen === true ? 0 : atSec + retryDelaySec(error, attempts + 1)
-  const ends = { error, attempts: attempts + 1, nextRetrySec }
+  const failedAttempts = question.isAsked === true ? Math.max(attempts, 1) : attempts + 1
+  const nextRetrySec = question.isUnseen === true ? 0 : atSec + retryDelaySec(error, failedAttempts)
+  const ends = { error, attempts: failedAttempts, nextRetrySec }
   const id = `${tokenNotRead.name}:${place}`
   const event = encodeEvent(tokenNotRead, { id, ...envelope, data: { ...told, ...ends } })
   return { event, blockNumber: block.number, isLate: error === 'TIMEOUT' }

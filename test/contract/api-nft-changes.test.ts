@@ -188,6 +188,14 @@ describe('the change feed', () => {
     expect((await get('getChanges', `since=1.3.${hash}`, FEED)).status).toBe(410)
     expect((await get('getChanges', `since=0.3.${hash}`, FEED)).status).toBe(410)
     expect((await get('getChanges', 'since=yesterday', FEED)).status).toBe(400)
+    // Of a block that was reverted, at a height that it never had.
+    const [reverted] = await nft.warehouse.query<{ number: string; hash: string }>(
+      `SELECT block_number AS number, concat('0x', lower(hex(block_hash))) AS hash FROM reverted_blocks
+       WHERE chain = '${chain}' AND is_reverted = 1 ORDER BY block_number DESC LIMIT 1`,
+    )
+    const above = Number(reverted?.number) + 1
+    expect((await get('getChanges', `since=1.${above - 1}.${reverted?.hash}`, FEED)).status).toBe(200)
+    expect((await get('getChanges', `since=1.${above}.${reverted?.hash}`, FEED)).status).toBe(410)
     const [start, number, known] = (await get('getChanges', 'since=latest', FEED)).body.next.split('.')
     expect((await get('getChanges', `since=${start}.${Number(number) + 1_000}.${known}`, FEED)).status).toBe(410)
   })
@@ -212,5 +220,6 @@ describe('the change feed', () => {
     }
     abandon.abort()
     expect(text).toMatch(/event: block\ndata: \{.*"token_id":"60".*\}\n\nid: 1\./)
+    expect(text).toMatch(/event: position\ndata: \{"next":"1\..*","is_at_head":true,"valid_at":/)
   })
 })

@@ -76,3 +76,34 @@ test('who has a token that is one of a kind is not known where indexing began la
   expect(await coverageOf('getOwnersForNFT', ofToken, chain)).toEqual(ODD)
   expect(await coverageOf('getOwnersForNFT', `${ofToken}&block=100`, chain)).toEqual([false, 'starts_later'])
 })
+
+test('changes say it of each holding, and not that nothing is left of what may have been more', async () => {
+  const { body } = await nft.get('getChanges', 'limit=1000')
+  const told = (body.changes as { holdings: readonly (Row & { amount: string | null })[] }[]).flatMap(
+    ({ holdings }) => holdings,
+  )
+  const ofCoins = told.filter(({ contract_address }) => contract_address === COINS)
+  expect(ofCoins.length).toBeGreaterThan(0)
+  expect(new Set(ofCoins.map((row) => row.is_amount_whole))).toEqual(new Set([false]))
+  expect(ofCoins.map(({ amount }) => amount)).not.toContain('0')
+  const others = told.filter(({ contract_address }) => contract_address !== COINS)
+  expect(others.length).toBeGreaterThan(0)
+  expect(new Set(others.map((row) => row.is_amount_whole))).toEqual(new Set([true]))
+  expect([body.coverage.is_whole, body.coverage.reason]).toEqual(ODD)
+})
+
+test('a list of transfers says it of the contracts that it tells of', async () => {
+  expect(await coverageOf('getAssetsTransfer', `to_address=${ANN}`)).toEqual(ODD)
+  expect(await coverageOf('getAssetsTransfer', `to_address=${ANN}&block=2`)).toEqual(WHOLE)
+})
+
+test.each([
+  ['getNFTsForOwner', `owner=${ANN}`],
+  ['getContractsForOwner', `owner=${ANN}`],
+  ['getAssetsTransfer', `to_address=${ANN}`],
+  ['getAssetsTransfer', `contract_addresses=${COINS}`],
+  ['getOwnersForContract', `contract_address=${COINS}`],
+])('%s of %s is counted where all is known, and not where it is not', async (operation, query) => {
+  expect((await nft.get(operation, query)).body.total_count).toBeNull()
+  expect((await nft.get(operation, `${query}&block=2`)).body.total_count).toEqual(expect.any(Number))
+})

@@ -366,6 +366,17 @@ describe('answers that nothing has changed since', () => {
     expect(again).toMatchObject({ status: 304, body: undefined })
     expect(again.headers.get('x-valid-at')).toBe(first.headers.get('x-valid-at'))
     expect((await ask(path, { headers: { 'if-none-match': 'W/"other"' } })).status).toBe(200)
+    const list = `${base()}/getAssetsTransfer`
+    const init = { method: 'POST', body: JSON.stringify({ to_address: ANN }) }
+    const posted = (await ask(list, init)).headers.get('etag') as string
+    expect((await ask(list, { ...init, headers: { 'if-none-match': posted } })).status).toBe(200)
+  })
+})
+
+test.each(['1', '[]', '"text"', 'true'])('a body that is %s is none', async (body) => {
+  expect(await ask(`${base()}/getAssetsTransfer`, { method: 'POST', body })).toMatchObject({
+    status: 400,
+    body: { detail: 'the body is not a JSON object' },
   })
 })
 

@@ -108,6 +108,19 @@ describe('what is known of tokens', () => {
     expect(await documentsOf(stores().warehouse, ART)).toMatchObject([{ title: 'there' }])
   })
 
+  test('is tried again by itself no later for having been asked for meanwhile', async () => {
+    await stores().empty()
+    await tellBlock(stores().warehouse, 1, [mint(ART, 1n)])
+    world.answer = () => ({ status: 'failed', isLate: false, reason: '' })
+    await world.run(ART)
+    const [first] = await statesOf(stores().warehouse, ART)
+    for (let i = 0; i < 3; i++) {
+      await readAsked(world.reading(), { chain: CHAIN, contract: ART, tokenId: idOf(1n) })
+      await tell(stores().warehouse, 'nft.metadata', world.told.slice(-1))
+    }
+    expect(await statesOf(stores().warehouse, ART)).toMatchObject([{ attempts: 1, next: first?.next }])
+  })
+
   test('still holds what was read before where a later attempt fails', async () => {
     await stores().empty()
     await tellBlock(stores().warehouse, 1, [mint(ART, 1n)])
@@ -142,7 +155,7 @@ describe('what is known of tokens', () => {
     expect(await asked(COINS, idOf(8n))).toEqual(['nft.token-not-read'])
     expect(await statesOf(stores().warehouse, COINS)).toMatchObject([
       { id: '7', error: '' },
-      { id: '8', error: 'CALL_REVERTED', attempts: 2, next: 0 },
+      { id: '8', error: 'CALL_REVERTED', attempts: 1, next: 0 },
     ])
     expect(await world.run(COINS)).toEqual({ read: 0, isMore: false })
     // Once it is moved it is read as any other.

@@ -198,8 +198,9 @@ export const OwnerRow = Type.Object(
     owner_address: AddressText,
     amount: amountText('How much it holds.'),
     is_amount_whole: IsAmountWhole,
-    is_inconsistent: Type.Boolean({
-      description: 'The contract’s logs cannot all be true: more was received than there can be.',
+    is_inconsistent: Type.Union([Type.Boolean(), Type.Null()], {
+      description:
+        'The contract’s logs cannot all be true: more was received than there can be. Null of a sum over tokens, which does not show it.',
     }),
     acquired: Acquired,
     finality: Finality,
