@@ -10,7 +10,7 @@ import { blockOfPageKey } from '../nft/page-key.ts'
 import { nftParameterReader, type ReadNftParameters } from '../nft/read-parameters.ts'
 import { findPageSnapshot, findSnapshot, type Tables } from '../nft/snapshot.ts'
 import { type AskedContract, type AskedToken, withStandards } from '../nft/standards.ts'
-import type { NftStandings } from '../nft/standing.ts'
+import type { NftStandings, Snapshot } from '../nft/standing.ts'
 import { LOOKUPS_MAX } from './nft-cost.ts'
 
 /** Arguments as GraphQL names them. */
@@ -81,6 +81,11 @@ export class NftQuestions {
   async isOfOneChain(): Promise<boolean> {
     const pin = await this.#opened?.pin.catch(refusedOnly)
     return pin === undefined || (await isOfOneChain(this.#asker.standings, pin))
+  }
+
+  /** Which everything is of; undefined where nothing of tokens was asked for, or of a block that is none. */
+  async block(): Promise<Snapshot | undefined> {
+    return (await this.#opened?.pin.catch(refusedOnly))?.snapshot
   }
 
   async #pin(block: string | undefined): Promise<NftPin> {

@@ -17,7 +17,7 @@ import { chainOf, chainPath, requireChainAndAccount, standingOf } from '../http/
 import { COMPRESSION } from '../http/compression.ts'
 import { AnswerLate, AskerGone, goneSignal } from '../http/gone.ts'
 import { ANSWER_MS_MAX } from '../http/limits.ts'
-import { REVERTED_MEANWHILE, RefusedNft, TRIES_MAX } from '../nft/asking.ts'
+import { formatValidAt, REVERTED_MEANWHILE, RefusedNft, TRIES_MAX, toValidAt } from '../nft/asking.ts'
 import { tooManyAsked } from '../nft/serve.ts'
 import { NftStandings } from '../nft/standing.ts'
 import { analystResolvers } from './analyst-resolvers.ts'
@@ -113,7 +113,7 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
     // Questions without dates mean other days tomorrow, which begins at some quarter of an hour.
     const key = JSON.stringify(['graphql', chain, account, quarterHourOf(nowMs / 1_000), searchText(request), init])
     const kept = parts.answers.kept(key, position)
-    if (kept !== undefined) return sendAnswer(reply, kept)
+    if (kept !== undefined) return sendAnswer(reply.headers(kept.headers ?? {}), kept)
     const question = { key, position, signal: goneSignal(reply, answerMsMax) }
     const made = await parts.answers.of(question, async (signal) => {
       for (let tries = 0; tries < TRIES_MAX; tries++) {
@@ -136,11 +136,13 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
         const response = await yoga.fetch(`${INNER_URL}${searchText(request)}`, init, createContext(asked))
         // No answer has rows of two branches: it is asked again where a block was reverted meanwhile.
         if (!(await nft.isOfOneChain())) continue
-        return await toSentAnswer(response)
+        const block = await nft.block()
+        const headers = block === undefined ? {} : { 'x-valid-at': formatValidAt(toValidAt(block)) }
+        return { ...(await toSentAnswer(response)), headers }
       }
       throw new RefusedRequest(refuse('503', REVERTED_MEANWHILE))
     })
-    return sendAnswer(reply, made)
+    return sendAnswer(reply.headers(made.headers ?? {}), made)
   }
   for (const method of ['GET', 'POST'] as const) {
     app.route({

@@ -239,7 +239,7 @@ async function addBrowserRules(app: FastifyInstance, origins: readonly string[])
   await app.register(cors, {
     origin: [...origins],
     methods: ['GET', 'HEAD', 'POST'],
-    exposedHeaders: ['x-request-id', 'x-reason', 'x-completeness', 'etag'],
+    exposedHeaders: ['x-request-id', 'x-reason', 'x-completeness', 'x-valid-at', 'etag'],
     maxAge: PREFLIGHT_AGE_SEC,
     strictPreflight: false,
   })

@@ -174,3 +174,18 @@ describe('rows of one page', () => {
     expect(lookups).toBeLessThanOrEqual(4)
   })
 })
+
+test('the header says which block the answer is of, of one from memory too, and nothing where nothing of tokens was asked for', async () => {
+  const headerOf = async (query: string) => {
+    const url = `${given.api.url}/${SCROLL_PATH}/${TOKEN}/graphql?query=${encodeURIComponent(query)}`
+    const response = await fetch(url)
+    await response.text()
+    return response.headers.get('x-valid-at')
+  }
+  const { validAt } = await ask('validAt { blockNumber blockHash blockTimestamp }', '2')
+  const header = `block_number=2, block_hash="${validAt.blockHash}", block_timestamp=${validAt.blockTimestamp}`
+  const query = '{ nft(block: "2") { validAt { blockNumber } } }'
+  expect([await headerOf(query), await headerOf(query)]).toEqual([header, header])
+  expect(await headerOf('{ __typename }')).toBeNull()
+  expect(await headerOf('{ nft(block: "1000") { validAt { blockNumber } } }')).toBeNull()
+})
