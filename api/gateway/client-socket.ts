@@ -17,7 +17,7 @@ import { type MethodRules, rulesOf } from './method-rules.ts'
 import { headProbeOf } from './newest-block.ts'
 import { needOldState } from './old-states.ts'
 import { listOf, type OwnAnswer } from './own-among.ts'
-import { type PreparedCalls, type Preparing, prepareCalls, refusalOfCall, refusalsOf } from './prepare-calls.ts'
+import { type PreparedCalls, type Preparing, prepareCalls, refusalBody, refusalOfCall } from './prepare-calls.ts'
 import { type Refusal, rpcRefusal, tellRefusal } from './refusals.ts'
 import { Relay } from './relay.ts'
 import { sentTransactionOf } from './sent-transaction.ts'
@@ -73,6 +73,9 @@ export class ClientSocket {
   readonly #sinks = new Set<MessageSink>()
   /** What was read before reading was held back. */
   readonly #waiting: Buffer[] = []
+  /** What is told begins with the answer, which that to a batch would hold back: subscribing goes alone. */
+  readonly #aloneWhy = (method: string): string | undefined =>
+    this.#isOfSubscriptions(method) ? 'a batch neither subscribes nor unsubscribes' : undefined
   #inFlight = 0
   #pingsUnanswered = 0
   #heardMs = performance.now()
@@ -205,10 +208,6 @@ export class ClientSocket {
     return this.#subscriptions?.subscribes(method) === true || this.#subscriptions?.unsubscribes(method) === true
   }
 
-  /** What is told begins with the answer, which that to a batch would hold back: subscribing goes alone. */
-  readonly #aloneWhy = (method: string): string | undefined =>
-    this.#isOfSubscriptions(method) ? 'a batch neither subscribes nor unsubscribes' : undefined
-
   async #answerSubscriber(asked: ReadMessage, onOut: () => void): Promise<void> {
     const { read, message, bill } = asked
     const [call] = read.calls as [Call, ...Call[]]
@@ -336,8 +335,7 @@ function tellUnreadable({ fault, why, id }: Unreadable, bill: Bill | undefined):
 /** The refusal of each item, with its id: what was taken for them is given back. */
 function refuseAll({ read, prepared, bill }: Omit<ReadMessage, 'message'>, refusal: Refusal): string {
   const told = tellRefusal(refusal)
-  const answers = refusalsOf(read, told, prepared)
-  const answer = read.isBatch ? `[${answers.join(',')}]` : (answers[0] as string)
+  const answer = refusalBody(read, told, prepared)
   bill?.failed(told.status, Buffer.byteLength(answer))
   return answer
 }

@@ -174,8 +174,11 @@ export class Exchange implements AnswerHandler {
     this.#cancel = undefined
     clearTimeout(this.#timer)
     const { response, group, isRepeatable, refuse } = this.#options
-    if (this.#isRetry) group.retryFailed()
-    this.#isRetry = false
+    // One that no node has seen goes on with what was paid.
+    if (this.#isRetry && fault !== 'unreached') {
+      group.retryFailed()
+      this.#isRetry = false
+    }
     if (response.destroyed) return
     if (this.#rival !== undefined) {
       this.#held = fault

@@ -1,6 +1,6 @@
 import type { Calls, Unreadable } from './calls.ts'
 import type { ClientRequest, ClientResponse } from './client-exchange.ts'
-import { type PreparedCalls, refusalsOf } from './prepare-calls.ts'
+import { type PreparedCalls, refusalBody } from './prepare-calls.ts'
 import { restRefusal, rpcRefusal, type Told } from './refusals.ts'
 
 // What the gateway answers itself over HTTP.
@@ -40,8 +40,7 @@ function rpcBody(
   prepared: Pick<PreparedCalls, 'own' | 'answers'> | undefined,
 ): string {
   if (read?.status !== 'read') return rpcRefusal(told, read?.id)
-  const answers = refusalsOf(read, told, prepared)
-  return read.isBatch ? `[${answers.join(',')}]` : (answers[0] as string)
+  return refusalBody(read, told, prepared)
 }
 
 /** Sends a body of JSON. Returns how many bytes of it are sent. */

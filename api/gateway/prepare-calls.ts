@@ -106,14 +106,15 @@ export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): P
   }
 }
 
-/** What each item of a body is answered with where what was to be sent is refused: what was refused before stays so. */
-export function refusalsOf(
-  { items }: Calls,
+/** What a body is answered with where what was to be sent of it is refused: what was refused before stays so. */
+export function refusalBody(
+  { items, isBatch }: Calls,
   told: Told,
   { own, answers }: Pick<PreparedCalls, 'own' | 'answers'> = NOTHING_OWN,
-): readonly string[] {
+): string {
   let next = 0
-  return items.map((item) => (own.has(item) ? (answers[next++] as OwnAnswer).text : rpcRefusal(told, item.id)))
+  const texts = items.map((item) => (own.has(item) ? (answers[next++] as OwnAnswer).text : rpcRefusal(told, item.id)))
+  return isBatch ? `[${texts.join(',')}]` : (texts[0] as string)
 }
 
 const NO_ANSWERS: readonly OwnAnswer[] = []

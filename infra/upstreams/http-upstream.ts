@@ -28,8 +28,8 @@ const KEEP_ALIVE_MS = 4_000
 const ID_CHARACTERS = 8
 /** Of a new answer's time in the averages; the rest is what it was. */
 const NEWEST_SHARE = 0.1
-/** A shorter silence says nothing: a busy machine has as long ones. */
-const SILENT_MS_MIN = 20
+/** A shorter silence says nothing: this process is as silent where it is busy. */
+const SILENT_MS_MIN = 100
 /** Beyond the average; of times that vary as waits do, about one in twenty takes longer. */
 const USUAL_DEVIATIONS = 3
 

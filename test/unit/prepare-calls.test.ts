@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Calls, readCalls } from '../../api/gateway/calls.ts'
 import { rulesOf } from '../../api/gateway/method-rules.ts'
-import { type Preparing, prepareCalls, refusalsOf } from '../../api/gateway/prepare-calls.ts'
+import { type Preparing, prepareCalls, refusalBody } from '../../api/gateway/prepare-calls.ts'
 import { tellRefusal } from '../../api/gateway/refusals.ts'
 import type { Protocol } from '../../schemas/protocols/protocol.ts'
 import { protocolOf } from '../../schemas/protocols/protocols.ts'
@@ -62,13 +62,14 @@ test('a batch whose rest is refused keeps what was refused of it before', () => 
   ]
   const made = prepared('ethereum', batch)
   const told = tellRefusal({ kind: 'none-healthy' })
-  expect(codesOf(refusalsOf(made.read, told, made))).toEqual([
+  const textsOf = (body: string) => (JSON.parse(body) as readonly object[]).map((one) => JSON.stringify(one))
+  expect(codesOf(textsOf(refusalBody(made.read, told, made)))).toEqual([
     [1, -32601],
     [2, -32011],
     [3, -32600],
     [4, -32011],
   ])
-  expect(codesOf(refusalsOf(made.read, told))).toEqual([1, 2, 3, 4].map((id) => [id, -32011]))
+  expect(codesOf(textsOf(refusalBody(made.read, told)))).toEqual([1, 2, 3, 4].map((id) => [id, -32011]))
 })
 
 test('what administers a node, or uses keys on it, is nobody’s', () => {
