@@ -7,7 +7,7 @@ import { openEventLog } from '../../infra/open-ports.ts'
 import { dayOfInstant, formatDay } from '../../schemas/eth/time.ts'
 import { created, tracked } from './account-facts.ts'
 import { givenKey } from './given-chain.ts'
-import { refusal } from './given-log.ts'
+import { refusal } from './refusal.ts'
 import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
 
 const settings = settingsOfFile()

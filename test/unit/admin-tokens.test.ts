@@ -8,7 +8,7 @@ import { createToken, listTokens, revokeToken, revokeTokenOfHash } from '../../c
 import { openEventLog } from '../../infra/open-ports.ts'
 import { ACCOUNTS_KEY, hashToken, tokenCreated } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
-import { refusal } from './given-log.ts'
+import { refusal } from './refusal.ts'
 import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
 
 const settings = settingsOfFile()

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { createWebhook, listWebhooks, revokeWebhook } from '../../commands/admin/webhooks.ts'
 import { openEventLog } from '../../infra/open-ports.ts'
 import { created } from './account-facts.ts'
-import { refusal } from './given-log.ts'
+import { refusal } from './refusal.ts'
 import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
 
 const ALLOWED = '127.0.0.1:9'

@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { readAccountBook } from '../../commands/admin/account-facts.ts'
 import { correctSettlement } from '../../commands/admin/settlements.ts'
-import { LiveSetting } from '../../commands/live-setting.ts'
-import { answerCommands } from '../../commands/running-program.ts'
-import { openEventLog, openJobQueue, openMigratedWarehouse } from '../../infra/open-ports.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { formatEthFromWei } from '../../schemas/eth/units.ts'
 import { rated, tracked } from './account-facts.ts'
 import { givenChain, givenKey } from './given-chain.ts'
-import { givenLog, inTables, processed, refusal } from './given-log.ts'
+import { givenLog, holdTables, inTables, processed } from './given-log.ts'
+import { refusal } from './refusal.ts'
 import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
 
 const TEST_MS = 120_000
@@ -60,11 +58,7 @@ describe('a correction is written with --yes, once it was said', () => {
     const told = `${line('user share', user, user - 100_000n * ETH)} This is NEGATIVE`
     const alone = await refusal(correctSettlement(setting, slip, key))
     expect(alone).toContain(told)
-    await using eventLog = await openEventLog(setting.config, setting.log)
-    await using warehouse = await openMigratedWarehouse(setting.config)
-    await using jobQueue = await openJobQueue(setting.config, setting.log)
-    const running = { ...setting, chains: new LiveSetting([]), nodes: new Map(), nodeHeads: new Map() }
-    await using _program = await answerCommands({ eventLog, warehouse, jobQueue }, running)
+    await using _program = await holdTables(setting)
     expect(await refusal(correctSettlement(setting, slip, key))).toBe(alone)
     expect(await correctionsOf(setting)).toBe(0)
   })

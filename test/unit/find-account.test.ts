@@ -8,7 +8,7 @@ import { findAccount } from '../../commands/admin/find-account.ts'
 import { openEventLog } from '../../infra/open-ports.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import { userStands } from '../../schemas/events/users.ts'
-import { refusal } from './given-log.ts'
+import { refusal } from './refusal.ts'
 import { settingsOfFile } from './setting-of-file.ts'
 
 const settings = settingsOfFile()

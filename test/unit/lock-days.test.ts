@@ -3,16 +3,15 @@ import { describe, expect, it } from 'vitest'
 import { readAccountBook } from '../../commands/admin/account-facts.ts'
 import { lockSettlements } from '../../commands/admin/settlements.ts'
 import { trackValidators } from '../../commands/admin/validators.ts'
-import { LiveSetting } from '../../commands/live-setting.ts'
-import { answerCommands } from '../../commands/running-program.ts'
 import type { EmbeddedMode } from '../../infra/config/types.ts'
 import { serveControl } from '../../infra/control.ts'
-import { openEventLog, openJobQueue, openMigratedWarehouse } from '../../infra/open-ports.ts'
+import { openEventLog } from '../../infra/open-ports.ts'
 import { AppError } from '../../schemas/errors.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
 import { ordered, tracked, untracked } from './account-facts.ts'
 import { givenChain, givenKey } from './given-chain.ts'
-import { appendSince, givenLog, inTables, processed, refusal } from './given-log.ts'
+import { appendSince, givenLog, holdTables, inTables, processed } from './given-log.ts'
+import { refusal } from './refusal.ts'
 import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
 
 // Which days can be locked: what is settled of a day that is not closed still grows.
@@ -38,6 +37,7 @@ describe('a day is locked once it is closed, with all before it', () => {
   it('and not while the log has only a part of it', { timeout: TEST_MS }, async () => {
     const noon = `${thirdDay}T04:00:00.000Z`
     const setting = await given([tracked('a', keys)], noon)
+    await using _program = await holdTables(setting)
     await inTables(setting)
     expect(await refusal(lock(setting, thirdDay))).toBe(
       `${thirdDay} of mainnet is not closed yet. The settlements of a can be locked through ${secondDay}; nothing was locked.`,
@@ -135,11 +135,7 @@ describe('a day is not locked where it cannot be known whether it is closed', ()
 it('the program that has the tables is asked which days are closed', { timeout: TEST_MS }, async () => {
   const setting = await given([tracked('a', keys)], `${thirdDay}T04:00:00.000Z`)
   await inTables(setting)
-  await using eventLog = await openEventLog(setting.config, setting.log)
-  await using warehouse = await openMigratedWarehouse(setting.config)
-  await using jobQueue = await openJobQueue(setting.config, setting.log)
-  const running = { ...setting, chains: new LiveSetting([]), nodes: new Map(), nodeHeads: new Map() }
-  await using _program = await answerCommands({ eventLog, warehouse, jobQueue }, running)
+  await using _program = await holdTables(setting)
   expect(await refusal(lock(setting, thirdDay))).toMatch(new RegExp(`can be locked through ${secondDay};`))
   await lock(setting, secondDay)
 })

@@ -1,6 +1,6 @@
 import { cpSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { type SettlementRecord, selectSettlements } from '../../api/rewards/select-settlements.ts'
 import { sumsOf, toSettledReward } from '../../api/rewards/settled-rewards.ts'
 import { readAccountBook } from '../../commands/admin/account-facts.ts'
@@ -17,7 +17,7 @@ import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { rated, tracked } from './account-facts.ts'
 import { GIVEN_CHAIN, givenChain, givenKey } from './given-chain.ts'
-import { givenLog, inTables, processed } from './given-log.ts'
+import { givenLog, holdTables, inTables, processed } from './given-log.ts'
 import { lateClaim, PAID_AT, WITHDRAWN_TO } from './late-claims.ts'
 import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
 
@@ -36,10 +36,12 @@ const ONCE = { now: NOW, waitMsMax: 0 }
 const TIPS = 292_000n
 
 const recipients = keys.map((pubkey) => ({ pubkey, address: PAID_AT }))
-const paidAt = encodeEvent(feeRecipientsTold, {
-  ...{ id: 'paid at', key: ACCOUNTS_KEY, time: '2026-01-01T00:00:00.000Z' },
-  data: { chain: GIVEN_CHAIN, recipients, isOwn: true },
-})
+const TOLD: readonly EncodedEvent[] = [
+  encodeEvent(feeRecipientsTold, {
+    ...{ id: 'paid at', key: ACCOUNTS_KEY, time: '2026-01-01T00:00:00.000Z' },
+    data: { chain: GIVEN_CHAIN, recipients, isOwn: true },
+  }),
+]
 
 async function made(facts: readonly EncodedEvent[]): Promise<TestSetting> {
   const setting = await givenLog(settings(), chain, [tracked('a', keys), rated('a', '0.25', 0), ...facts])
@@ -47,12 +49,16 @@ async function made(facts: readonly EncodedEvent[]): Promise<TestSetting> {
   return setting
 }
 
-let first: Promise<TestSetting> | undefined
-/** Made once, and copied. */
-async function given(): Promise<TestSetting> {
-  first ??= made([paidAt])
+const firsts = new Map<readonly EncodedEvent[], Promise<TestSetting>>()
+const NOTHING_TOLD: readonly EncodedEvent[] = []
+/** Made once of the same facts, and copied; its tables are held until the test is done. */
+async function given(facts = TOLD): Promise<TestSetting> {
+  const first = firsts.get(facts) ?? made(facts)
+  firsts.set(facts, first)
   const setting = settings()
   cpSync(folderOf(await first), folderOf(setting), { recursive: true, verbatimSymlinks: true })
+  const held = await holdTables(setting)
+  onTestFinished(() => held[Symbol.asyncDispose]())
   return setting
 }
 const folderOf = ({ config }: TestSetting) => dirname((config.mode as EmbeddedMode).eventLogFile)
@@ -172,7 +178,7 @@ describe('what is known of a block late', () => {
 
   it('takes back what nothing proves any more', { timeout: TEST_MS }, async () => {
     // Nobody has told where they are paid: a coinbase that relays name is not taken for the proposer's own.
-    const setting = await made([])
+    const setting = await given(NOTHING_TOLD)
     const height = (await localBlocks(setting)).get(secondDay) ?? 0
     await lock(setting, secondDay)
     const before = await served(setting)
@@ -190,7 +196,7 @@ describe('what is known of a block late', () => {
   })
 
   it('pays for a block of which nothing was settled', { timeout: TEST_MS }, async () => {
-    const setting = await made([])
+    const setting = await given(NOTHING_TOLD)
     const height = (await localBlocks(setting)).get(secondDay) ?? 0
     const unclear = sameProposers(await served(setting), height)
     await tell(

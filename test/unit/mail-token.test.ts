@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createToken, listTokens } from '../../commands/admin/tokens.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
-import { refusal } from './given-log.ts'
+import { refusal } from './refusal.ts'
 import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
 
 const settings = settingsOfFile()

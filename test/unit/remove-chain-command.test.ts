@@ -7,7 +7,7 @@ import { ingestCursor } from '../../schemas/events/cursor.ts'
 import { chainRemoved } from '../../schemas/events/log-facts.ts'
 import { created, tracked, watched } from './account-facts.ts'
 import { givenKey } from './given-chain.ts'
-import { refusal } from './given-log.ts'
+import { refusal } from './refusal.ts'
 import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
 
 const settings = settingsOfFile()

@@ -1,21 +1,20 @@
 import { existsSync } from 'node:fs'
 import { cp } from 'node:fs/promises'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readAccountBook } from '../../commands/admin/account-facts.ts'
 import { listFeeRates, setFeeRate } from '../../commands/admin/fee-rates.ts'
 import { tellFeeRecipients } from '../../commands/admin/fee-recipients.ts'
 import { correctSettlement, listSettlementFacts, lockSettlements } from '../../commands/admin/settlements.ts'
 import { moveValidators, trackValidators, untrackValidators } from '../../commands/admin/validators.ts'
-import { LiveSetting } from '../../commands/live-setting.ts'
-import { answerCommands } from '../../commands/running-program.ts'
 import type { EmbeddedMode } from '../../infra/config/types.ts'
-import { openEventLog, openJobQueue, openMigratedWarehouse } from '../../infra/open-ports.ts'
+import { openEventLog, openMigratedWarehouse } from '../../infra/open-ports.ts'
 import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
 import { openWarehouse } from '../../infra/warehouse/open.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
 import { rated, tracked } from './account-facts.ts'
 import { givenChain, givenKey } from './given-chain.ts'
-import { givenLog, inTables, processed, refusal } from './given-log.ts'
+import { givenLog, holdTables, inTables, processed } from './given-log.ts'
+import { refusal } from './refusal.ts'
 import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
 
 // Commands on a log of a chain, with the tables that processors have made of it: opened and closed in between, as by processes.
@@ -135,6 +134,7 @@ describe('a change of what was settled', () => {
     timeout: TEST_MS,
   }, async () => {
     const setting = await given([tracked('a', keys), rated('a', '0.25', 0)])
+    await using _program = await holdTables(setting)
     const sums = async (day: string) => of(await sumsSince(setting, day), 'a')
     const earlier = await sums(firstDay)
     const before = await sums(secondDay)
@@ -159,11 +159,7 @@ describe('a change of what was settled', () => {
   it('is counted by the program that has the warehouse, while it runs', { timeout: TEST_MS }, async () => {
     const setting = await givenTables()
     const { rows } = of(await sumsSince(setting, secondDay), 'a')
-    await using eventLog = await openEventLog(setting.config, setting.log)
-    await using warehouse = await openMigratedWarehouse(setting.config)
-    await using jobQueue = await openJobQueue(setting.config, setting.log)
-    const running = { ...setting, chains: new LiveSetting([]), nodes: new Map(), nodeHeads: new Map() }
-    await using _program = await answerCommands({ eventLog, warehouse, jobQueue }, running)
+    await using _program = await holdTables(setting)
     const asked = await refusal(setFeeRate(setting, { account: 'a', rate: '0.3', from: secondDay }))
     expect(toldOf(asked, 'a').rows).toBe(rows)
     const moved = await refusal(moveValidators(setting, { from: 'a', to: 'b', at: secondDay }, keys))
@@ -224,14 +220,17 @@ describe('a change of what was settled', () => {
 
 describe('locked days', () => {
   let setting: TestSetting
+  let held: AsyncDisposable
   let before: readonly Sums[]
   beforeAll(async () => {
     setting = await givenTables()
+    held = await holdTables(setting)
     before = await sumsSince(setting, firstDay)
     await lockSettlements(setting, { account: 'a', through: secondDay })
     expect(setting.printed()).toContain(`locked through ${secondDay}`)
     await inTables(setting)
   }, TEST_MS)
+  afterAll(() => held?.[Symbol.asyncDispose]())
 
   it('are changed by no rate and no owner, whatever was said, and the way to correct them is told', {
     timeout: TEST_MS,
