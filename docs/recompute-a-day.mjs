@@ -15,6 +15,9 @@
 // back), and a validator's first deposit. It is the difference that remains between the balances of the two states and all of the above,
 // and has to be the sum of these flows in the document.
 // Where a balance reaches 0 within an epoch in which a queue adds to it, the order of both is not followed: that may show as a difference.
+// Compared with the document besides: the date with the slots, by the chain's clock; the public key with the registry's; that every sum is
+// the sum of what it is said to be, down to what is published.
+// Not compared: `level`, `is_withheld` and `formulas`, which tell how the program that wrote the document came to know its figures.
 // Trusted: that the node's states and blocks are those of the chain. Checked of them: slots, that each state names the root of the state
 // before it (`state_roots`) and the roots of its blocks (`block_roots`) as the document does, and that blocks replayed for a proposal
 // set the participation of the state after them. Roots are not computed of the bytes: compare those in the document with a node you trust.
@@ -550,14 +553,54 @@ async function readProof(source) {
 }
 
 const [SLASHING, WITHDRAWAL] = [/^slashing/, /^withdrawal/]
+const CREDITED = ['source', 'target', 'head', 'inactivity']
+/** Sums of a day that are of effects, by what the kinds of these are. */
+const COMPONENTS = { sync: /^sync$/, proposer: /^proposer$/, slashing_penalty: SLASHING }
+const FLOWS = {
+  deposits: /^deposit$/,
+  withdrawals: WITHDRAWAL,
+  returned_from_queue: /^returned_from_queue$/,
+  moved_to_queue: /^moved_to_queue$/,
+  consolidations_in: /^consolidation_in$/,
+  consolidations_out: /^consolidation_out$/,
+}
+const isComponent = (kind) => Object.values(COMPONENTS).some((one) => one.test(kind))
+const UTC8_SEC = 28_800
+const DAY_SEC = 86_400
+
+/** Collects what is not the same, as sentences. */
+function comparison() {
+  const wrong = []
+  const same = (what, ours, theirs) => {
+    if (String(ours) !== String(theirs)) wrong.push(`${what} is ${ours}, the document has ${theirs}`)
+  }
+  return { wrong, same }
+}
+
+/** Components + flows + residual are the change of the balance, where both balances are known. */
+function compareIdentity(told, same) {
+  const { start, end } = told
+  const isKnown = start.balance_gwei !== null && end.balance_gwei !== null
+  const change = isKnown ? BigInt(end.balance_gwei) - BigInt(start.balance_gwei) : null
+  same('balance_change_gwei', change, told.balance_change_gwei)
+  const explained = BigInt(told.components_gwei) + BigInt(told.flows_gwei)
+  same('residual_gwei', isKnown ? change - explained : null, told.residual_gwei)
+}
 
 /** What differs between an epoch of the document and what was recomputed, as sentences. */
 function differences(told, found, { before, after, index }) {
-  const wrong = []
-  const same = (what, ours, theirs) => {
-    if (String(ours) !== String(theirs)) wrong.push(`${what} ${ours}, the document has ${theirs}`)
-  }
-  for (const part of ['source', 'target', 'head', 'inactivity']) same(part, found[part], told[`${part}_gwei`])
+  const { wrong, same } = comparison()
+  same('its epoch', Math.floor(after.slot / slotsPerEpoch), told.epoch)
+  same('first_slot', before.slot + 1, told.first_slot)
+  same('last_slot', after.slot, told.last_slot)
+  same('has_transition', told.epoch > 0 && (before.slot + 1) % slotsPerEpoch === 0, told.has_transition)
+  for (const part of CREDITED) same(part, found[part], told[`${part}_gwei`])
+  const [components, flows] = [true, false].map((are) =>
+    sum(told.effects.filter(({ kind }) => isComponent(kind) === are).map((one) => one.amount_gwei)),
+  )
+  same('components_gwei', sum(CREDITED.map((part) => told[`${part}_gwei`])) + components, told.components_gwei)
+  same('flows_gwei', flows, told.flows_gwei)
+  compareIdentity(told, same)
   const bySlot = (isKind) => {
     const slots = new Map()
     for (const { kind, slot, amount_gwei: gwei } of told.effects)
@@ -596,24 +639,34 @@ function differences(told, found, { before, after, index }) {
   return wrong
 }
 
-/** The day's own figures have to be the sums of its epochs'. */
-function dayDifferences(proof) {
-  const wrong = []
+/** What differs of the day itself: its slots are the date's, its key is the validator's, and its figures are the sums of its epochs'. */
+function dayDifferences(proof, state) {
+  const { wrong, same } = comparison()
   const { epochs } = proof
-  for (const name of ['components_gwei', 'flows_gwei', 'source_gwei', 'target_gwei', 'head_gwei', 'inactivity_gwei']) {
-    const total = sum(epochs.map((one) => one[name]))
-    if (total !== BigInt(proof[name])) wrong.push(`${name} of all epochs is ${total}, the document has ${proof[name]}`)
-  }
-  if (
-    BigInt(proof.end.balance_gwei) - BigInt(proof.start.balance_gwei) !==
-    BigInt(proof.components_gwei) + BigInt(proof.flows_gwei)
-  )
-    wrong.push('components and flows are not the change of the balance')
-  if (epochs[0].start.slot !== proof.start.slot || epochs.at(-1).end.slot !== proof.end.slot)
-    wrong.push('its epochs are not those of the day')
+  const [genesis, slotSec] = [Number(u64(state.genesis_time, 0)), Number(spec.SECONDS_PER_SLOT)]
+  const midnight = Date.parse(`${proof.date}T00:00:00Z`) / 1_000 - UTC8_SEC
+  const firstSlotFrom = (time) => Math.ceil((time - genesis) / slotSec)
+  same(`the first slot of ${proof.date}`, firstSlotFrom(midnight), proof.start.slot + 1)
+  same(`the last slot of ${proof.date}`, firstSlotFrom(midnight + DAY_SEC) - 1, proof.end.slot)
+  same(`the key of validator ${proof.validator_index}`, hex(pubkeyOf(state, proof.validator_index)), proof.pubkey)
+  same('the first slot of its epochs', proof.start.slot + 1, epochs[0].first_slot)
+  same('the last slot of its epochs', proof.end.slot, epochs.at(-1).last_slot)
   epochs.slice(1).forEach((one, i) => {
     if (one.start.slot !== epochs[i].end.slot) wrong.push(`epoch ${one.epoch} does not continue the one before`)
   })
+  same('balance before', epochs[0].start.balance_gwei ?? proof.start.balance_gwei, proof.start.balance_gwei)
+  same('balance after', epochs.at(-1).end.balance_gwei, proof.end.balance_gwei)
+  for (const name of [...CREDITED, 'components', 'flows'].map((part) => `${part}_gwei`))
+    same(`${name} of all epochs`, sum(epochs.map((one) => one[name])), proof[name])
+  const effects = epochs.flatMap((one) => one.effects)
+  for (const [name, isKind] of Object.entries({ ...COMPONENTS, ...FLOWS })) {
+    const own = effects.filter(({ kind }) => isKind.test(kind))
+    same(`${name}_gwei of all epochs`, sum(own.map((one) => one.amount_gwei)), proof[`${name}_gwei`])
+  }
+  compareIdentity(proof, same)
+  // What a node rounded away of the components, which reward endpoints told, is published with them.
+  const rounded = proof.level === 'rounding' ? BigInt(proof.residual_gwei) : 0n
+  same('cl_reward_gwei', BigInt(proof.components_gwei) + rounded, proof.cl_reward_gwei)
   return wrong
 }
 
@@ -684,7 +737,7 @@ async function main() {
     console.log(`epoch ${told.epoch}: ${verdict} (${formatFound(found)})`)
   }
   if (proof !== undefined && options.epoch === undefined) {
-    const wrong = dayDifferences(proof)
+    const wrong = dayDifferences(proof, after)
     if (wrong.length > 0) isEqual = false
     console.log(
       `${proof.date}, validator ${index}: ${wrong.length === 0 ? 'sums are equal' : `DIFFERS: ${wrong.join('; ')}`}`,

@@ -5,13 +5,10 @@ import type { BeaconSource, ChainNews, FinalChain } from '../../infra/ports/beac
 import { finalizedBlocks } from '../../ingest/epochs/epoch-blocks.ts'
 import { PubkeyBook } from '../../ingest/epochs/pubkey-book.ts'
 import { syncColumns, trackedMembers } from '../../ingest/epochs/sync-rewards.ts'
-import type { DaySpan } from '../../schemas/eth/day-span.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
-import { openFaultyNode, TrueNode } from '../faults/faulty-node.ts'
 import { silentLog } from '../unit/silent-log.ts'
 import { askEpoch } from './epoch-question.ts'
-import { proveDay, readEpochs, recompute } from './recomputed-days.ts'
-import { GENESIS_TIME_SEC, openShortDevnet, SLASHED_PROPOSER, TOPPED_UP } from './short-history.ts'
+import { GENESIS_TIME_SEC, openShortDevnet } from './short-history.ts'
 
 // The source against a whole node: what each codec reads is what the chain holds.
 
@@ -164,40 +161,4 @@ test('the node announces its heads and its finality', async () => {
   expect(heads.length).toBeGreaterThan(5)
   for (const { slot, root } of heads) expect(record(slot).head.root).toBe(root)
   expect(news.at(-1)).toEqual({ kind: 'finalized', ...(await source.finalized()) })
-})
-
-test('a script that shares no code with this program comes to the same from raw states and blocks, or says what differs', async () => {
-  await devnet.advanceTo(232)
-  // From within epoch 1 to within epoch 4: a proposer is slashed, another validator is topped up, balances are swept.
-  const span: DaySpan = {
-    ...{ day: 0, firstSlot: 45, lastSlot: 150, firstEpoch: 1, closingEpoch: 4, firstTransition: 2, lastTransition: 4 },
-  }
-  const epochs = await readEpochs(
-    source,
-    span,
-    Uint32Array.from({ length: 140 }, (_, index) => index),
-  )
-  await using truth = new TrueNode(devnet.beaconUrl)
-  truth.isSettled = true // a whole state takes the devnet a second
-  await using node = await openFaultyNode(truth, [])
-  const proposer = record(110).block?.proposerIndex ?? -1
-  const seen = new Set<string>()
-  for (const index of [SLASHED_PROPOSER, proposer, 12, TOPPED_UP, 35]) {
-    const proof = proveDay(devnet, span, epochs, index)
-    for (const { kind } of proof.epochs.flatMap(({ effects }) => effects)) seen.add(kind)
-    const { code, lines, errors } = await recompute(node.url, proof)
-    expect({ index, code, errors, lines: lines.filter((line) => !/: (sums are )?equal/.test(line)) }).toEqual({
-      ...{ index, code: 0, errors: '', lines: [] },
-    })
-    expect(lines).toHaveLength(5)
-  }
-  expect([...seen].sort()).toEqual(['deposit', 'proposer', 'slashing_penalty', 'sync', 'withdrawal_partial'])
-  const { epochs: told, ...day } = proveDay(devnet, span, epochs, 12)
-  const wrong = told.map((one) => (one.epoch === 2 ? { ...one, head_gwei: String(BigInt(one.head_gwei) + 1n) } : one))
-  const { code, lines } = await recompute(node.url, { ...day, epochs: wrong })
-  expect(code).toBe(1)
-  expect(lines[1]).toMatch(/^epoch 2: DIFFERS: head -?\d+, the document has -?\d+; \(/)
-  expect(lines.at(-1)).toMatch(/DIFFERS: head_gwei of all epochs is/)
-  const page = await recompute(node.url, { ...day, epochs: told.slice(0, 2) }, told.length)
-  expect(page).toMatchObject({ code: 2, errors: expect.stringContaining("has 2 of the day's 4 epochs") })
 })

@@ -4,14 +4,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { toDayProof } from '../../api/rewards/day-proof.ts'
 import type { EffectRow, ProofRows } from '../../api/rewards/select-proof.ts'
+import { pubkeyOf } from '../../infra/devnet/consensus/keys.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
 import type { BeaconBlock, BeaconSource, ExplainedRows } from '../../infra/ports/beacon-source.ts'
 import type { DaySpan } from '../../schemas/eth/day-span.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
+import { formatDay } from '../../schemas/eth/time.ts'
 import type { DayProof } from '../../schemas/routes/rewards/validator-proof.ts'
 import { isComponent } from '../../schemas/tables/rewards.ts'
 import { askEpoch } from './epoch-question.ts'
 
-// A made-up day of a devnet, shorter than 24 hours, as the API would prove it: from rows as the source computes them.
+// A day of a devnet as the API would prove it: from rows as the source computes them.
 
 const SCRIPT = join(import.meta.dirname, '../../docs/recompute-a-day.mjs')
 /** What Node 20 lacks, with which the script has to do. */
@@ -51,10 +54,10 @@ export function proveDay(devnet: Devnet, span: DaySpan, epochs: readonly ReadEpo
   const kind = (is: (kind: EffectRow['kind']) => boolean) =>
     sumOf(effects.filter((one) => is(one.kind)).map((one) => one.amount_gwei))
   return toDayProof({
-    ...{ pubkey: `0x${'00'.repeat(48)}`, span, slotsPerEpoch: SLOTS_PER_EPOCH },
+    ...{ pubkey: hexOf(pubkeyOf(index)), span, slotsPerEpoch: SLOTS_PER_EPOCH },
     row: {
       ...{
-        day: '2027-01-15',
+        day: formatDay(span.day),
         validator_index: index,
         el_reward_wei: '0',
         blocks: 0,
