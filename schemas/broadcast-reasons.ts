@@ -27,6 +27,7 @@ export const BROADCAST_REASONS = [
   'would_fail', // a simulation says so
   'pending_transaction', // another nonce for the same validators may still be mined
   'other_validators', // the same nonce is pending for others
+  'nonce_too_high', // it would wait for others that are not there
   // What the nodes said, as far as it is understood.
   'nonce_too_low',
   'insufficient_funds',

@@ -114,6 +114,8 @@ async function scopeOf(
   if (quotes === undefined) throw new Error('the routes of quotes are there where they are configured')
   const { answerMsMax = ANSWER_MS_MAX } = parts
   const { chain, account } = quotes
+  // Of one that has gone meanwhile nothing tells it any more.
+  const client = clientOf(request.ip)
   const warehouse = openBudget({ ...parts, account, signal: goneSignal(reply, answerMsMax) })
   const shared = openBudget({ ...parts, account })
   const standing = await parts.standings.of(chain)
@@ -122,7 +124,7 @@ async function scopeOf(
     ...{ chain, account, warehouse, shared, standing, jobs, yields, unfundedRules },
     nowMs: parts.now(),
     wallNow: parts.wallNow,
-    client: clientOf(request.ip),
+    client,
     isHead: request.method === 'HEAD',
   }
 }

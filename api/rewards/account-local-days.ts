@@ -7,7 +7,7 @@ import type { AccountDay, DaysScope } from './account-days.ts'
 import { activationsOf } from './activations.ts'
 import { expectedValidators } from './expected-validators.ts'
 import type { Horizon } from './horizon.ts'
-import { closedLocalDays, hasOnLocalDay, type LocalWindow, localDays } from './local-days.ts'
+import { closedLocalDays, hasPartOfLocalDay, type LocalWindow, localDays } from './local-days.ts'
 import { addSums, NO_SUMS, type PeriodSums, sumsOfDay } from './period-sums.ts'
 import type { ValidatorDayRow } from './validator-days.ts'
 
@@ -34,7 +34,7 @@ export async function accountLocalDays(
   const closed = closedLocalDays(horizon, days, offsetSec)
   const found = new Map(
     closed.map(({ day, utc8 }) => {
-      const missing = unseen.filter((validator) => hasOnLocalDay(validator, utc8)).length
+      const missing = unseen.filter((validator) => hasPartOfLocalDay(validator, utc8)).length
       return [day, { ...noneOf(day), missing }]
     }),
   )
@@ -54,7 +54,7 @@ export async function accountLocalDays(
   return [...found.values()].filter(({ validators, missing }) => validators + missing > 0)
 }
 
-/** Those that the account has on the day, activated by its end, and of which there is no row. */
+/** Those that the account has on the day or a part of it, activated by its end, and of which there is no row. */
 function countMissing(
   { utc8, lastEpoch }: LocalDay,
   {
@@ -70,7 +70,7 @@ function countMissing(
   const isFound = new Set(rows.map((row) => row.validator_index))
   return validators.filter((validator) => {
     const isActivated = (activations.get(validator.index) ?? FAR_FUTURE_EPOCH) <= BigInt(lastEpoch)
-    return isActivated && !isFound.has(validator.index) && hasOnLocalDay(validator, utc8)
+    return isActivated && !isFound.has(validator.index) && hasPartOfLocalDay(validator, utc8)
   }).length
 }
 

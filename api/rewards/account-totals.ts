@@ -1,15 +1,17 @@
-import type { DayNumber } from '../../schemas/eth/time.ts'
+import { type DayNumber, parseDay } from '../../schemas/eth/time.ts'
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
 import { accountDeposits } from '../http/account-deposits.ts'
 import { failedFundings } from '../http/failed-fundings.ts'
 import { type AccountScope, isIn, seenValidators } from '../http/seen-validators.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import { type ValidatorState, validatorStates } from '../http/validator-states.ts'
-import { expectedDays } from './account-days.ts'
+import { type DaysScope, expectedDays } from './account-days.ts'
 import { addIncome, type Income, type Incomes, NO_INCOME, selectIncomes } from './account-incomes.ts'
-import { expectedSpans, expectedValidators } from './expected-validators.ts'
+import { type ExpectedValidator, expectedSpans, expectedValidators } from './expected-validators.ts'
 import { dayOfHorizon, type Horizon } from './horizon.ts'
 import { lacksOfRunningDays } from './running-days.ts'
+import { isServed } from './shown-days.ts'
+import { validatorDays } from './validator-days.ts'
 
 export interface ValidatorTotals extends Income {
   readonly pubkey: string
@@ -25,7 +27,7 @@ export interface AccountTotals extends Income {
   readonly balanceGwei: bigint
   /** Validators that it has or had, with a state at the horizon, by ascending index. */
   readonly items: readonly ValidatorTotals[]
-  /** How many of its validators are not counted on a day: their balances are not explained, or the log does not have them. */
+  /** How many of its validators are not counted on a day: their balances are not explained, or the log does not have them, or not at the horizon. */
   readonly missing: ReadonlyMap<DayNumber, number>
 }
 
@@ -56,7 +58,7 @@ export function accountTotals(scope: AccountScope, horizon: Horizon): Promise<Ac
       active: present.filter(({ state }) => ACTIVE.has(state.status)).length,
       balanceGwei: present.reduce((sum, { state }) => sum + BigInt(state.balance_gwei), 0n),
       items,
-      missing: await missingOf(scope, horizon, told),
+      missing: await missingOf(scope, horizon, { ...told, states }),
     }
   })
 }
@@ -68,7 +70,7 @@ export function accountTotals(scope: AccountScope, horizon: Horizon): Promise<Ac
 async function missingOf(
   scope: AccountScope,
   horizon: Horizon,
-  { unproven, wholeDays, openDays }: Omit<Incomes, 'incomes'>,
+  { unproven, wholeDays, openDays, states }: Omit<Incomes, 'incomes'> & { readonly states: States },
 ): Promise<ReadonlyMap<DayNumber, number>> {
   const { closedDays } = horizon
   const validators = await expectedValidators(scope, horizon)
@@ -78,11 +80,39 @@ async function missingOf(
     const whole = validator.index === undefined ? undefined : wholeDays.get(validator.index)
     return expected > (whole ?? 0)
   })
-  if (!lacksDays) return new Map([...unproven, ...running])
+  const reading = { ...scope, warehouse: scope.shared, servesUnproven: false }
   const all = { from: closedDays[0]?.day ?? 0, to: (closedDays.at(-1)?.day ?? -1) + 1 }
-  const days = await expectedDays({ ...scope, warehouse: scope.shared, servesUnproven: false }, horizon, all)
+  const days = lacksDays ? await expectedDays(reading, horizon, all) : []
   const lacking = days.filter(({ missing }) => missing > 0).map(({ day, missing }) => [day, missing] as const)
-  return new Map([...unproven, ...running, ...lacking])
+  const found = new Map([...unproven, ...running, ...lacking])
+  const later = validators.filter((one): one is Known => one.index !== undefined && !states.has(one.index))
+  for (const day of await daysOfLater(reading, horizon, later)) found.set(day, (found.get(day) ?? 0) + 1)
+  return found
+}
+
+type States = ReadonlyMap<number, ValidatorState>
+type Known = ExpectedValidator & { readonly index: number }
+
+/**
+ * Closed days of validators that have no state at the horizon, as those that were tracked after its epoch: what daily figures have of them is
+ * in no total yet.
+ */
+async function daysOfLater(scope: DaysScope, horizon: Horizon, later: readonly Known[]): Promise<readonly DayNumber[]> {
+  const { closedDays } = horizon
+  const [first, last] = [closedDays[0], closedDays.at(-1)]
+  if (later.length === 0 || first === undefined || last === undefined) return []
+  const expected = new Map(
+    later.map((one) => {
+      const days = expectedSpans(one, closedDays).flatMap(([from, to]) => closedDays.slice(from, to))
+      return [one.index, new Set(days.map(({ day }) => day))]
+    }),
+  )
+  const window = { indices: new Set(expected.keys()), days: { from: first.day, to: last.day + 1 } }
+  const rows = (await validatorDays(scope, horizon, window)).filter(isServed(scope))
+  return rows.flatMap(({ validator_index: index, day: date }) => {
+    const day = parseDay(date)
+    return day !== undefined && expected.get(index)?.has(day) === true ? [day] : []
+  })
 }
 
 /** Validators that the account has on a day and whose deposit is on chain, in the registry or not; those that have failed are not counted. */

@@ -22,9 +22,15 @@ export function closedLocalDays({ clock, closedDays }: Horizon, { from, to }: Da
   return found
 }
 
-/** Whether an account has a validator on a day by an offset: that is a matter of the UTC+8 days that it lies in. */
-export function hasOnLocalDay({ intervals }: Pick<SeenValidator, 'intervals'>, utc8: readonly DayNumber[]): boolean {
-  return utc8.every((day) => intervals.some((seen) => isIn(seen, day)))
+/**
+ * Whether an account has a validator on a part of a day by an offset, at least: on one of the UTC+8 days that it lies in. Where it has it on
+ * one alone, nothing tells which of the day's income is its own.
+ */
+export function hasPartOfLocalDay(
+  { intervals }: Pick<SeenValidator, 'intervals'>,
+  utc8: readonly DayNumber[],
+): boolean {
+  return utc8.some((day) => intervals.some((seen) => isIn(seen, day)))
 }
 
 /** The horizon with the days that are closed by an offset in the place of those of UTC+8. */

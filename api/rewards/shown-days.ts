@@ -8,7 +8,7 @@ import { completenessOf, lackingDays } from './completeness.ts'
 import { type ExpectedValidator, expectedValidators } from './expected-validators.ts'
 import type { ClosedDay, Horizon } from './horizon.ts'
 import type { Days } from './kept-spans.ts'
-import { hasOnLocalDay, horizonBy, type LocalWindow } from './local-days.ts'
+import { hasPartOfLocalDay, horizonBy, type LocalWindow } from './local-days.ts'
 import type { ValidatorDayRow } from './validator-days.ts'
 
 /** A final day with what is known of it: one that nothing is known of, and should be, is shown as well. */
@@ -86,7 +86,7 @@ export function missingDays(
   return new Map(lacking.map(({ day }) => [day, 1]))
 }
 
-/** Whether an account has one of the validators on a day by an offset, and it is activated by the day's end. */
+/** Whether an account has one of the validators on a day by an offset or a part of it, and it is activated by the day's end. */
 function isExpected(
   { clock }: Horizon,
   validators: readonly ExpectedValidator[],
@@ -95,7 +95,7 @@ function isExpected(
 ): boolean {
   // The day in which the chain began lies in the first one of UTC+8.
   const utc8 = offsetSec === DAY_OFFSET_SEC ? [day] : (localDay(clock, day, offsetSec)?.utc8 ?? [dayOfSlot(clock, 0)])
-  return validators.some((one) => one.activation <= BigInt(lastEpoch) && hasOnLocalDay(one, utc8))
+  return validators.some((one) => one.activation <= BigInt(lastEpoch) && hasPartOfLocalDay(one, utc8))
 }
 
 /** By a horizon of the offset. */

@@ -189,6 +189,27 @@ interface Sending {
   readonly pubkeys: readonly string[]
 }
 
+/**
+ * Whether the sender's transactions so far leave out a nonce before this one: it would wait for others that nobody has seen, and its validators
+ * with it, for ever maybe. Throws AppError of a node fault.
+ */
+export async function nonceFault(
+  { name, node }: BroadcastChain,
+  sent: SentStakings,
+  { sender, nonce }: Pick<Sending, 'sender' | 'nonce'>,
+): Promise<BroadcastFault | undefined> {
+  // What was taken before there was this rule can be replaced.
+  if (sent.pendingAt(name, { sender, nonce }).length > 0) return undefined
+  let { nonce: next } = await node.terms(sender)
+  // The node that was asked may not have yet what others have taken.
+  while (next < nonce && sent.pendingAt(name, { sender, nonce: next }).length > 0) next++
+  if (nonce <= next) return undefined
+  return {
+    reason: 'nonce_too_high',
+    sentence: `the sender's next transaction has nonce ${next}: one of ${nonce} would wait for those before it, sign it with ${next}`,
+  }
+}
+
 /** Whether anything that was broadcast for the same validators, or with the same nonce, is in the way. Throws AppError of a node fault. */
 export async function bookFault(
   chain: BroadcastChain,

@@ -17,6 +17,7 @@ import {
   blocksSinceCreation,
   bookFault,
   chainFault,
+  nonceFault,
   Refusal,
   type RefusedBroadcast,
   refusedByNode,
@@ -154,6 +155,8 @@ async function checked(
   const blocks = await blocksSinceCreation(chain, book, pubkeys)
   const fault = await chainFault(chain, { roots, depositContract: facts.depositContract, blocks })
   if (fault !== undefined) throw new Refusal(fault.reason, fault.sentence)
+  const early = await nonceFault(chain, book.sent, transaction)
+  if (early !== undefined) throw new Refusal(early.reason, early.sentence)
   const simulated = await simulationFault(chain, transaction)
   if (simulated !== undefined) throw new Refusal(simulated.reason, simulated.sentence)
   return pubkeys

@@ -14,8 +14,11 @@ import { createdTerms } from './created-terms.ts'
 import type { ChainNow, QuotedKeys } from './quoted-keys.ts'
 import { quotedTransaction } from './quoted-transaction.ts'
 
-/** Of a chain's epochs, from its first on: within so many an equal question is answered with the same keys. 24 hours of mainnet. */
-export const QUOTE_EPOCHS = 225
+/**
+ * Of a chain's epochs, from its first on: within so many an equal question is answered with the same keys. Half an hour of mainnet: what was
+ * signed and is known to no node here, as it waits in a private pool or for other signers, would fund them a second time.
+ */
+export const QUOTE_EPOCHS = 5
 
 export interface Quoting extends Creating {
   readonly keys: QuotedKeys

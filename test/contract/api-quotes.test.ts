@@ -540,6 +540,20 @@ describe('the yield of a quote', () => {
     expect((await second).status).toBe(200)
   })
 
+  test('whose asker has gone before anything is known of the tables is no failure of ours', async () => {
+    const { waiting, asked: begun, release } = await openWaiting('AS table_name')
+    await using _open = waiting
+    const leaving = new AbortController()
+    const first = fetch(`${waiting.url}/aggregator/api/v1/quote/routes`, { signal: leaving.signal })
+    await begun
+    leaving.abort()
+    await expect(first).rejects.toThrow()
+    const before = fixture.logged().length
+    release()
+    expect((await ask(`address/balance?address=${ADDRESS}`, {}, waiting.url)).status).toBe(200)
+    expect(fixture.logged().slice(before)).not.toContain('a quote failed')
+  })
+
   test('of the formula is not asked for again while the tables stand', async () => {
     const { waiting, state, release } = await openWaiting('source_gwei + target_gwei + head_gwei')
     await using _open = waiting

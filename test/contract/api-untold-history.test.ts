@@ -22,6 +22,8 @@ const OLD = 15
 const JOINER = 25
 /** Waited on day 18 as a whole, and was active on day 19, of which it has nothing. */
 const WAITED = 16
+/** Tracked behind the newest epoch, and backfilled up to the end of day 19. */
+const LATER = 17
 /** In the middle of day 19. */
 const ACTIVE_FROM = 300
 
@@ -190,6 +192,39 @@ test('a whole day before a validator was active makes up for none that lacks lat
     { day: '2026-11-19', first_slot: 7184, last_slot: 14383, validators: 6, validators_unexplained: 0, version: 31 },
   ])
   expect(await completenessOf()).toMatchObject({ totals: NONE, days: NONE })
+})
+
+test('days of a validator that the newest epoch does not have are in no total, which is told', async () => {
+  await insertRows(fixture.warehouse, 'access_tokens', [
+    { token_hash: hashToken('token-of-behind'), account: 'behind', version: 9, is_deleted: 0 },
+  ])
+  await insertOwners(fixture.warehouse, [{ account: 'behind', pubkey: pubkeyOf(LATER) }])
+  await insertRows(fixture.warehouse, 'validators', [{ validator_index: LATER, pubkey: pubkeyOf(LATER), version: 1 }])
+  const rows = ['2026-11-18', '2026-11-19'].map((day) => dailyRow(day, LATER, 7n, 0n, 32))
+  await insertRows(fixture.warehouse, 'daily_rewards', rows)
+  await insertRows(fixture.warehouse, 'closed_days', [
+    { day: '2026-11-18', first_slot: 0, last_slot: 7183, validators: 6, validators_unexplained: 0, version: 32 },
+    { day: '2026-11-19', first_slot: 7184, last_slot: 14383, validators: 7, validators_unexplained: 0, version: 32 },
+  ])
+  const asked = async (path: string) => {
+    const response = await fetch(`${fixture.api.url}/ethereum/mainnet/token-of-behind/api/v1/validator/${path}`)
+    const { data, completeness } = await response.json()
+    return { data, completeness }
+  }
+  expect((await asked(`daily-rewards?${DAYS}`)).completeness).toMatchObject(NONE)
+  expect(await asked('total-rewards')).toMatchObject({
+    data: { validator_details: [], validators_total_rewards: '0' },
+    completeness: incomplete(lacking('2026-11-18', '2026-11-21')),
+  })
+  await insertRows(
+    fixture.warehouse,
+    'validator_epochs',
+    [450, 451].map((epoch) => epochRow(epoch, '2026-11-20', LATER)),
+  )
+  await insertRows(fixture.warehouse, 'epochs', [
+    { epoch: 451, first_slot: 451 * 32, last_slot: 451 * 32 + 31, blocks: 32, version: 4 },
+  ])
+  expect((await asked('total-rewards')).completeness).toMatchObject(NONE)
 })
 
 /** An account fact that comes behind the looks so far, about a key that the registry may have. */

@@ -45,6 +45,9 @@ export const WRONG_CREATIONS: readonly WrongRequest[] = [
   ['{"validator_count":NaN}', NO_OBJECT],
   [{ ...good, withdrawal_address: null }, `${WITHDRAWAL} is missing`],
   [{ ...good, withdrawal_address: '' }, `${WITHDRAWAL} is missing`],
+  // Whoever left it out would be paid, or would sign, where this one has forgotten somebody.
+  [{ ...good, deposit_from_address: '' }, 'deposit_from_address has no value: leave it out'],
+  [{ ...good, fee_recipient_address: null }, 'fee_recipient_address has no value: leave it out'],
   [{ ...good, withdrawal_address: 1 }, `${WITHDRAWAL} must be string`],
   [{ ...good, withdrawal_address: [ADDRESS] }, `${WITHDRAWAL} must be string`],
   [{ ...good, withdrawal_address: '0x' }, `${WITHDRAWAL} ${ADDRESS_PATTERN}`],

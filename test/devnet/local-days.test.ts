@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Devnet } from '../../infra/devnet/open.ts'
 import { slotTimeSec } from '../../schemas/eth/time.ts'
 import { formatEthFromGwei } from '../../schemas/eth/units.ts'
+import { insertOwners } from '../contract/api-fixture.ts'
 import { JOINER, TRACKED } from '../faults/history.ts'
 import { storesOfFile } from '../unit/warehouse-of-file.ts'
 import { CHAIN, type HistoryApi, openHistoryApi } from './history-api.ts'
@@ -11,6 +12,8 @@ import { CHAIN, type HistoryApi, openHistoryApi } from './history-api.ts'
 
 const HEAD_SLOT = 350
 const VALIDATOR = 7
+/** Goes to another account in the middle of a day. */
+const MOVED = 9
 /** Of those that are tracked: the others come later, or never. */
 const GENESIS_TRACKED = 40
 const TIMEOUT_MS = 180_000
@@ -257,4 +260,25 @@ test('a day is left out, and told by completeness, while a UTC+8 day that it lie
     expect.objectContaining({ start_date: whole[0], validators_missing: 1 }),
   )
   expect(((await (await rest(undefined)).json()) as Answer).data.rewards).toHaveLength(2)
+})
+
+test('who has a validator on a part of a day lacks it, whoever has the other part', async () => {
+  const { warehouse } = stores()
+  const before = (await accountDays('+05:45')).localDays
+  // The second closed day of UTC+8 begins with slot 141, within a day of the other offset.
+  const boundary = [...slotsByDate('+08:00')].find(([, [first]]) => first === 141)?.[0] ?? ''
+  const parted = [...slotsByDate('+05:45')].find(([, slots]) => slots.includes(140) && slots.includes(141))?.[0] ?? ''
+  const pubkey = TRACKED[MOVED] ?? ''
+  await insertOwners(warehouse, [{ account: 'another', pubkey, from: boundary, chain: CHAIN, version: 1_000_000 }])
+  const after = (await accountDays('+05:45')).localDays
+  const countsOf = (days: AccountDays['localDays']) => {
+    const day = days.find(({ date }) => date === parted)
+    return [day?.validatorsCount ?? 0, day?.validatorsMissingCount ?? 0] as const
+  }
+  const [[had, lacked], counts] = [countsOf(before), countsOf(after)]
+  expect(counts).toEqual([had - 1, lacked + 1])
+  const dates = 'start_date=2026-01-08&end_date=2026-01-13&utc_offset=%2B05:45'
+  const own = await fetch(`${history.base}/api/v1/validator/rewards?pubkey=${pubkey}&${dates}`)
+  const { completeness } = (await own.json()) as Answer
+  expect(completeness.incomplete).toContainEqual(expect.objectContaining({ start_date: parted, validators_missing: 1 }))
 })

@@ -300,6 +300,23 @@ describe('broadcasts for the same validators', () => {
     expect(role.hashes()).toEqual([keccak256(first), keccak256(same)])
   })
 
+  test('leave no nonce out, as whatever is signed then would wait for others', async () => {
+    const role = given()
+    const sendAt = async (nonce: number, number: number) =>
+      send(role, await signStaking({ deposits: [depositOf(number)], nonce }))
+    const tooHigh = await sendAt(3, 1)
+    expect(tooHigh).toEqual(refused('nonce_too_high'))
+    expect(tooHigh).toMatchObject({
+      sentence: expect.stringMatching(/next transaction has nonce 1: .* sign it with 1$/),
+    })
+    expect(await sendAt(1, 1)).toEqual(SENT)
+    // The node that is asked may not have the first one yet.
+    expect(await sendAt(2, 2)).toEqual(SENT)
+    expect(await sendAt(4, 3)).toEqual(refused('nonce_too_high'))
+    expect(await sendAt(3, 3)).toEqual(SENT)
+    expect(role.sent).toHaveLength(3)
+  })
+
   test('of one transaction are not sent again when its validators are deposited, unless a node has it', async () => {
     const role = given()
     expect(await send(role, first)).toEqual(SENT)

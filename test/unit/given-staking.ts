@@ -108,6 +108,8 @@ export interface GivenStaking {
     finalNumber: number
     blocks: Map<number, Pick<ExecutionBlock, 'columns'> & { readonly header: { readonly hash: string } }>
     isAway: boolean
+    /** Of whatever sender: one before it may be taken, too. */
+    nextNonce: number
     nowMs: number
   }
   /** Raw transactions, in the order of their sending. */
@@ -152,6 +154,7 @@ export function givenStaking(
     finalNumber: 50,
     blocks: new Map(),
     isAway: false,
+    nextNonce: 1,
     nowMs: CREATED_MS + 60_000,
   }
   const book = new StakingBook()
@@ -253,7 +256,7 @@ function chainThatSays(
       facts: () => answered(facts),
       headSlot: () => answered(says.headSlot),
       hasCode: () => answered(true),
-      terms: () => answered({ nonce: 0, maxFeePerGasWei: 1n, maxPriorityFeePerGasWei: 1n }),
+      terms: () => answered({ nonce: says.nextNonce, maxFeePerGasWei: 1n, maxPriorityFeePerGasWei: 1n }),
       storageAt: () => Promise.reject(new Error('nobody asks for it')),
       simulate({ gas = says.neededGas }) {
         if (says.simulation !== 'done') return answered({ status: says.simulation })

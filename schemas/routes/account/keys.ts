@@ -1,9 +1,10 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { TOKEN_NAME_MAX } from '../../access-token.ts'
 import { AllowLists } from '../../allow-lists.ts'
 import { DELETED_KEYS_MAX, KEYS_KEPT_MAX, KEYS_MAX } from '../../events/users.ts'
 import { DoneEnvelope, envelopeOf, pagedEnvelopeOf } from '../envelope.ts'
 import { Instant, Page } from '../fields.ts'
+import { restricting } from '../restricting.ts'
 import { Blockchain, DONE_EXAMPLE, defineAccountRoute, KeyId, ListLimit, OrderId } from './account-route.ts'
 
 const OfKey = {
@@ -35,9 +36,6 @@ const ListedKey = Type.Object(
   { additionalProperties: false },
 )
 export type ListedKey = Static<typeof ListedKey>
-
-/** Who has no value for it must not be given a key without the restriction. */
-const restricting = <Schema extends TSchema>(schema: Schema): Schema => ({ ...schema, 'x-restricts': true })
 
 const EXAMPLE = {
   key_id: '3f786850e387',

@@ -22,8 +22,8 @@ export const stakeQuoteRoute = defineQuoteRoute({
   summary: 'A transaction that stakes, with the yield of its strategy',
   description:
     'Prepares validators and answers the transaction that funds them, to be signed by `address`, which is their withdrawal address and ' +
-    'fee recipient. The same question is answered with the same validators until the chain’s next multiple of 225 epochs, or until the ' +
-    'address has sent a transaction: a validator is funded once. `429`: too many validators wait for their deposits. A header ' +
+    'fee recipient. The same question is answered with the same validators until the chain’s next multiple of 5 epochs, or until the ' +
+    'address has sent a transaction that a node here knows: send one before you sign the next, or both fund the same validators. `429`: too many validators wait for their deposits. A header ' +
     '`x-reason` says what is wrong.',
   query: Type.Object({
     source: Source,

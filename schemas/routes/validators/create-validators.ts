@@ -4,6 +4,7 @@ import { CREATED_MAX } from '../../events/created-validators.ts'
 import { envelopeOf } from '../envelope.ts'
 import { addressText, PubkeyText } from '../fields.ts'
 import { idempotencyHeaders } from '../idempotency-key.ts'
+import { restricting } from '../restricting.ts'
 import { defineRoute, NoParameters } from '../route.ts'
 
 function bytesText(bytes: number, meaning: string) {
@@ -84,10 +85,10 @@ export const createValidatorsRoute = defineRoute({
       validator_count: Type.Integer({ minimum: 1, maximum: CREATED_MAX, description: 'How many validators.' }),
       withdrawal_address: AddressInput('Where the stake and its consensus rewards go; it never changes.'),
       deposit_from_address: Type.Optional(
-        AddressInput('Who sends the transaction; the withdrawal address unless given.'),
+        restricting(AddressInput('Who sends the transaction; the withdrawal address unless given.')),
       ),
       fee_recipient_address: Type.Optional(
-        AddressInput('Where execution rewards go; the withdrawal address unless given.'),
+        restricting(AddressInput('Where execution rewards go; the withdrawal address unless given.')),
       ),
     },
     // Money follows from it: what is not understood is not passed over.
