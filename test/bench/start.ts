@@ -19,7 +19,7 @@ export async function benchStart(): Promise<boolean> {
   const start = performance.now()
   const seconds = (): number => (performance.now() - start) / 1_000
   const env = { ...FREE_DEVNET_PORTS, EPOCHLINE_DATA: directory }
-  const program = await startProgram(['all'], env)
+  const program = await startProgram(['all'], env, { makesTables: true })
   try {
     const today = dayOfInstant(Date.now() / 1_000)
     const query = `start_date=${formatDay(today - 3)}&end_date=${formatDay(today)}`
