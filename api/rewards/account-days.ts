@@ -27,6 +27,8 @@ interface Sums {
   readonly earning: number
   /** Validators that the sums are over. */
   readonly validators: number
+  /** Their blocks of which nothing proves what they paid. */
+  readonly blocksUnproven: number
   /** Sum of their rows' versions: it moves with each of them. */
   readonly versions: bigint
 }
@@ -125,12 +127,13 @@ interface SumRow {
   readonly cl_reward_gwei: string
   readonly earning: string
   readonly validators: string
+  readonly blocks_unproven: string
   readonly activated: string
   readonly versions: string
   readonly is_explained: number
 }
 
-const FIGURES = `day, validator_index, el_reward_wei, cl_reward_gwei, version, ${IS_PUBLISHED} AS is_explained`
+const FIGURES = `day, validator_index, el_reward_wei, cl_reward_gwei, blocks_unexplained, version, ${IS_PUBLISHED} AS is_explained`
 const OF_DAYS = `chain = {chain:String} AND day BETWEEN toDate({firstDay:UInt16}) AND toDate({lastDay:UInt16})
       AND has({days:Array(UInt16)}, toUInt16(day))`
 const OF_SEEN = `validator_index IN ${SEEN_BY_INDICES}`
@@ -139,7 +142,7 @@ const figuresByDay = (isAsked: string): string =>
 // As days of one validator are read: in the table's own order every day would be opened for a few (validator-days.ts).
 const FIGURES_BY_VALIDATOR = `
     SELECT ${FIGURES} FROM (
-      SELECT day, validator_index, el_reward_wei, cl_reward_gwei, version, level, is_whole FROM daily_rewards
+      SELECT day, validator_index, el_reward_wei, cl_reward_gwei, blocks_unexplained, version, level, is_whole FROM daily_rewards
       WHERE ${OF_DAYS} AND ${OF_SEEN}
       ORDER BY version DESC LIMIT 1 BY day, validator_index
     )
@@ -152,6 +155,7 @@ const SUMS = `
     sum(rewards.cl_reward_gwei) AS cl_reward_gwei,
     countIf(toInt256(rewards.el_reward_wei) + toInt256(rewards.cl_reward_gwei) * 1000000000 > 0) AS earning,
     count() AS validators,
+    sum(rewards.blocks_unexplained) AS blocks_unproven,
     sum(rewards.version) AS versions`
 
 /** Of validators that one account sees on all of the days, and that were activated before the first of them ended. */
@@ -234,7 +238,7 @@ type Registered = ExpectedValidator & { readonly index: number }
 const isRegistered = (validator: ExpectedValidator): validator is Registered => validator.index !== undefined
 const byIndex = (one: Registered, other: Registered): number => one.index - other.index
 
-const NO_SUMS: Sums = { elRewardWei: 0n, clRewardGwei: 0n, earning: 0, validators: 0, versions: 0n }
+const NO_SUMS: Sums = { elRewardWei: 0n, clRewardGwei: 0n, earning: 0, validators: 0, blocksUnproven: 0, versions: 0n }
 
 function noneOf(day: DayNumber): AccountDay {
   return { ...NO_SUMS, date: formatDay(day), day, missing: 0, unproven: { ...NO_SUMS, activated: 0 } }
@@ -246,6 +250,7 @@ function addSums(one: Sums, other: Sums): Sums {
     clRewardGwei: one.clRewardGwei + other.clRewardGwei,
     earning: one.earning + other.earning,
     validators: one.validators + other.validators,
+    blocksUnproven: one.blocksUnproven + other.blocksUnproven,
     versions: one.versions + other.versions,
   }
 }
@@ -258,6 +263,7 @@ function addRow(before: AccountDay, row: SumRow): AccountDay {
     clRewardGwei: BigInt(row.cl_reward_gwei),
     earning: Number(row.earning),
     validators: Number(row.validators),
+    blocksUnproven: Number(row.blocks_unproven),
     versions: BigInt(row.versions),
   }
   if (row.is_explained === 1) return { ...before, ...addSums(before, sums), missing: before.missing - activated }

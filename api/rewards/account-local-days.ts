@@ -75,7 +75,7 @@ function countMissing(
 }
 
 function noneOf(day: DayNumber): AccountLocalDay {
-  const none = { elRewardWei: 0n, clRewardGwei: 0n, earning: 0, validators: 0, versions: 0n }
+  const none = { elRewardWei: 0n, clRewardGwei: 0n, earning: 0, validators: 0, blocksUnproven: 0, versions: 0n }
   return { ...none, date: formatDay(day), day, missing: 0, unproven: { ...none, activated: 0 }, sums: NO_SUMS }
 }
 
@@ -89,6 +89,7 @@ function addDay(known: AccountLocalDay, rows: readonly ValidatorDayRow[], missin
     clRewardGwei: sums.cl_reward_gwei,
     earning: known.earning + earning,
     validators: known.validators + rows.length,
+    blocksUnproven: rows.reduce((count, row) => count + row.blocks_unexplained, known.blocksUnproven),
     missing: known.missing + missing,
     sums,
   }

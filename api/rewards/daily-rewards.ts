@@ -71,17 +71,19 @@ async function daysAskedFor(
 const hasFigures = ({ validators }: AccountDay): boolean => validators > 0
 
 export function toDailyReward(day: AccountDay): DailyReward {
-  const { date, elRewardWei, clRewardGwei, earning, unproven, servesUnproven } = day
+  const { date, elRewardWei, clRewardGwei, earning, blocksUnproven, unproven, servesUnproven } = day
   return {
     date,
     el_reward: formatEthFromWei(elRewardWei),
     cl_reward: formatEthFromGwei(clRewardGwei),
     total_reward: formatEthFromWei(elRewardWei + toWei(clRewardGwei)),
     validators_active_count: earning,
+    ...(blocksUnproven > 0 ? { blocks_unproven_count: blocksUnproven } : {}),
     ...(servesUnproven === true ? { validators_unproven_count: unproven.validators } : {}),
   }
 }
 
 function toLine(day: AccountDay): DailyRewardLine {
-  return { validators_unproven_count: 0, ...toDailyReward(day), validators_missing: day.missing }
+  const none = { validators_unproven_count: 0, blocks_unproven_count: 0 }
+  return { ...none, ...toDailyReward(day), validators_missing: day.missing }
 }

@@ -54,7 +54,7 @@ const SUMS = `
   SELECT
     toString(day) AS day, validator_index, toString(source) AS source_gwei, toString(target) AS target_gwei, toString(head) AS head_gwei,
     toString(inactivity) AS inactivity_gwei, toString(sync) AS sync_gwei, toString(proposer) AS proposer_gwei,
-    toString(slashing_penalty) AS slashing_penalty_gwei, toString(cl_reward) AS cl_reward_gwei, toString(revenue) AS el_reward_wei, blocks,
+    toString(slashing_penalty) AS slashing_penalty_gwei, toString(cl_reward) AS cl_reward_gwei, toString(revenue) AS el_reward_wei, blocks, blocks_unexplained,
     toString(deposits) AS deposits_gwei, toString(withdrawals) AS withdrawals_gwei, toString(returned) AS returned_from_queue_gwei,
     toString(moved) AS moved_to_queue_gwei, toString(consolidated_in) AS consolidations_in_gwei,
     toString(consolidated_out) AS consolidations_out_gwei, toString(flows) AS flows_gwei, active_epochs,

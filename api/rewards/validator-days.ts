@@ -11,6 +11,7 @@ const COLUMNS = [
   'day',
   'validator_index',
   ...SUMMED_COLUMNS,
+  'blocks_unexplained',
   'balance_start_gwei',
   'balance_end_gwei',
   'level',

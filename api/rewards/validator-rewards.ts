@@ -106,5 +106,6 @@ function toValidatorDay(row: ValidatorDayRow): ValidatorDay {
     balance_end: gweiText(row.balance_end_gwei),
     residual: gweiText(row.residual_gwei),
     blocks: row.blocks,
+    blocks_unproven: row.blocks_unexplained,
   }
 }

@@ -191,9 +191,9 @@ describe('CSV', () => {
   test('has the days of any range with what they lack', async () => {
     const response = await ask(`${DAILY}?start_date=0001-01-01&page=7&limit=1`, { accept: 'text/csv' })
     expect(await response.text()).toBe(
-      'date,el_reward,cl_reward,total_reward,validators_active_count,validators_missing,validators_unproven_count\r\n' +
-        '2026-11-18,0.005000001000000001,0.000000049,0.005000050000000001,2,0,0\r\n' +
-        '2026-11-19,0,-0.000001499,-0.000001499,1,0,0\r\n',
+      'date,el_reward,cl_reward,total_reward,validators_active_count,validators_missing,validators_unproven_count,blocks_unproven_count\r\n' +
+        '2026-11-18,0.005000001000000001,0.000000049,0.005000050000000001,2,0,0,0\r\n' +
+        '2026-11-19,0,-0.000001499,-0.000001499,1,0,0,0\r\n',
     )
     expect(response.headers.get('x-completeness')).toBe('state=complete, final_through="2026-11-19"')
     expect(response.headers.get('etag')).toBeNull()

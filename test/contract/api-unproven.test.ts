@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Api, openApi } from '../../api/http/server.ts'
 import { unprovenDays } from '../../processors/rewards/unproven-days.ts'
-import { insertRows, moveTables, openApiFixture, TOKEN } from './api-fixture.ts'
+import { insertRows, moveTables, openApiFixture, pubkeyOf, TOKEN } from './api-fixture.ts'
 
 // Validator 11 earned 500 gwei on 2026-11-19; here its balance of that day changed by what nothing explains.
 
@@ -185,4 +185,33 @@ test('GraphQL says of an epoch how it was computed, and nothing of one that a no
     { day: '2026-11-19', first_slot: 7184, last_slot: 14383, validators: 4, validators_unexplained: 1, version: 83 },
   ])
   expect(await epochOf10()).toEqual([{ epoch: 449, level: null, isProven: null, residual: null }])
+})
+
+test('blocks of which nothing proves what they paid are counted beside the figures that they are not in', async () => {
+  const proven = { cl_reward_gwei: 7n, el_reward_wei: 0n, source_gwei: 7n }
+  await insertRows(fixture.warehouse, 'daily_rewards', [
+    { day: '2026-11-18', validator_index: 20, ...proven, blocks: 3, blocks_unexplained: 2, version: 90 },
+    { day: '2026-11-19', validator_index: 20, ...proven, blocks: 1, blocks_unexplained: 0, version: 90 },
+  ])
+  const closed = { validators: 4, validators_unexplained: 0, version: 90 }
+  await insertRows(fixture.warehouse, 'closed_days', [
+    { day: '2026-11-18', first_slot: 0, last_slot: 7183, ...closed },
+    { day: '2026-11-19', first_slot: 7184, last_slot: 14383, ...closed },
+  ])
+  const ask = async (path: string, accept = 'application/json') => {
+    const url = `${fixture.api.url}/ethereum/mainnet/token-of-other/api/v1/validator/${path}`
+    return await fetch(url, { headers: { accept } })
+  }
+  const days = 'start_date=2026-11-18&end_date=2026-11-20'
+  const { data } = await (await ask(`daily-rewards?${days}`)).json()
+  const counts = data.reward.map((day: object) => ('blocks_unproven_count' in day ? day.blocks_unproven_count : 0))
+  expect(counts).toEqual([2, 0])
+  const [header = '', ...lines] = (await (await ask(`daily-rewards?${days}`, 'text/csv')).text()).trim().split('\r\n')
+  expect(lines.map((line) => line.split(',')[header.split(',').indexOf('blocks_unproven_count')])).toEqual(['2', '0'])
+  const own = await (await ask(`rewards?pubkey=${pubkeyOf(20)}&${days}`)).json()
+  const { rewards } = own.data as { rewards: { blocks: number; blocks_unproven: number }[] }
+  expect(rewards.map(({ blocks, blocks_unproven }) => [blocks, blocks_unproven])).toEqual([
+    [3, 2],
+    [1, 0],
+  ])
 })

@@ -61,6 +61,7 @@ export function proveDay(devnet: Devnet, span: DaySpan, epochs: readonly ReadEpo
         validator_index: index,
         el_reward_wei: '0',
         blocks: 0,
+        blocks_unexplained: 0,
         residual_gwei: '0',
         level: 'anchored',
         // No part of a proof.

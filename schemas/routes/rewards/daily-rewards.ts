@@ -18,6 +18,14 @@ const DailyReward = Type.Object(
       description:
         'Validators whose income of the day, execution and consensus together, is above zero: not those with an active status.',
     }),
+    blocks_unproven_count: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description:
+          'Only where there are any: blocks of the day of which nothing proves what they paid. It is in no figure, and may be nothing; ' +
+          '`blocks` of GraphQL shows what is claimed.',
+      }),
+    ),
     validators_unproven_count: Type.Optional(
       Type.Integer({
         minimum: 0,
@@ -31,7 +39,11 @@ const DailyReward = Type.Object(
 )
 export type DailyReward = Static<typeof DailyReward>
 
-const { validators_unproven_count: _, ...OF_EACH_DAY } = DailyReward.properties
+const {
+  validators_unproven_count: _validators,
+  blocks_unproven_count: _blocks,
+  ...OF_EACH_DAY
+} = DailyReward.properties
 
 /** As CSV has it: a file has no `completeness` beside it, and the same columns everywhere. */
 const DailyRewardLine = Type.Object(
@@ -46,6 +58,10 @@ const DailyRewardLine = Type.Object(
       minimum: 0,
       description:
         'Validators in the sums whose balances changed by what nothing explains; 0 unless the operator has them served.',
+    }),
+    blocks_unproven_count: Type.Integer({
+      minimum: 0,
+      description: 'Blocks of the day of which nothing proves what they paid: it is in no figure.',
     }),
   },
   { additionalProperties: false },

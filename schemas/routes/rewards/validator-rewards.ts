@@ -39,6 +39,11 @@ const ValidatorDay = Type.Object(
     balance_end: ethText('As it ends: the start with the rewards and flows above.'),
     residual: ethText('What they do not explain: 0, or the figures are not to be trusted.'),
     blocks: Type.Integer({ minimum: 0, description: 'Finalized blocks that it has proposed.' }),
+    blocks_unproven: Type.Integer({
+      minimum: 0,
+      description:
+        'Of these, those of which nothing proves what they paid: it is in no figure. `blocks` of GraphQL shows what is claimed.',
+    }),
   },
   { additionalProperties: false },
 )
@@ -106,6 +111,7 @@ export const validatorRewards = defineRoute({
           balance_end: '32.002700123',
           residual: '0',
           blocks: 1,
+          blocks_unproven: 0,
         },
       ],
     },
