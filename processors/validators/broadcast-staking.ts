@@ -155,8 +155,6 @@ async function checked(
   const blocks = await blocksSinceCreation(chain, book, pubkeys)
   const fault = await chainFault(chain, { roots, depositContract: facts.depositContract, blocks })
   if (fault !== undefined) throw new Refusal(fault.reason, fault.sentence)
-  const early = await nonceFault(chain, book.sent, transaction)
-  if (early !== undefined) throw new Refusal(early.reason, early.sentence)
   const simulated = await simulationFault(chain, transaction)
   if (simulated !== undefined) throw new Refusal(simulated.reason, simulated.sentence)
   return pubkeys
@@ -233,7 +231,9 @@ async function tell(
   if (isLate({ wallNow }, notAfterMs)) return 'late'
   const before = book.sent.of(chain.name, hash)
   if (before !== undefined && (before.end === undefined || before.end === 'mined')) return 'known'
-  const fault = await bookFault(chain, book.sent, { hash, sender, nonce, pubkeys })
+  const fault =
+    (await bookFault(chain, book.sent, { hash, sender, nonce, pubkeys })) ??
+    (await nonceFault(chain, book.sent, { sender, nonce }))
   if (fault !== undefined) throw new Refusal(fault.reason, fault.sentence)
   // Nodes may have been asked for what was broadcast before.
   if (isLate({ wallNow }, notAfterMs)) return 'late'
