@@ -183,7 +183,8 @@ function startStatements({ memoryBytesMax, threads }: EngineOptions, database: s
     // Most statements read a few rows of every part: to hand each of these reads to another thread, and to look for the newest rows of
     // a limit before they are read, took as long as the rest of a lookup.
     "SET local_filesystem_read_method = 'pread', use_top_k_dynamic_filtering = 0",
-    // To translate an expression to machine code takes a quarter of a second, again in every process: what comes first waits for it.
+    // To translate an expression to machine code takes a quarter of a second, again in every process: what comes first waits for it. Statements
+    // over millions of rows ask for it (`processors/compiled-sums.ts`).
     'SET compile_expressions = 0, compile_aggregate_expressions = 0, compile_sort_description = 0',
   ]
 }

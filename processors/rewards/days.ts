@@ -5,6 +5,7 @@ import { DAY_TOLD_VERSION, dayLevelSql, roundingMaxSql } from '../../schemas/tab
 import { NO_EXECUTION_BLOCK } from '../../schemas/tables/execution.ts'
 import type { ChainRow } from '../../schemas/tables/rewards.ts'
 import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
+import { COMPILED_SUMS } from '../compiled-sums.ts'
 import { indexSlices, isInSlice } from './index-slices.ts'
 import { sumMonth } from './months.ts'
 
@@ -175,8 +176,9 @@ export async function closeDay(
   // Almost every time that is asked, epochs are still to come; to look for blocks costs ten times as much.
   if ((await missingEpochs(warehouse, chain, span)) > 0) return false
   if ((await missingBlocks(warehouse, chain, span)) > 0) return false
-  for (const slice of await indexSlices(warehouse, NEWEST_SQL, params, indicesAtOnce))
-    await warehouse.command(DAILY_SQL, { ...params, ...slice })
+  const slices = await indexSlices(warehouse, NEWEST_SQL, params, indicesAtOnce)
+  const sql = slices.length > 1 ? `${DAILY_SQL}${COMPILED_SUMS}` : DAILY_SQL
+  for (const slice of slices) await warehouse.command(sql, { ...params, ...slice })
   await warehouse.command(CLOSED_SQL, params)
   await sumMonth(warehouse, chain, span.day, indicesAtOnce)
   return true

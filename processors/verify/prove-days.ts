@@ -3,6 +3,7 @@ import { daySpan } from '../../schemas/eth/day-span.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
 import { type DayLevel, dayLevelSql } from '../../schemas/tables/day-levels.ts'
 import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
+import { COMPILED_SUMS } from '../compiled-sums.ts'
 import { chainClocks, dayParams } from '../rewards/days.ts'
 import { PROVE_ALL, type Proving } from './proving.ts'
 
@@ -179,8 +180,9 @@ function proofsOf(warehouse: Warehouse, range: Range, condition = '1'): Promise<
 }
 
 async function countsOf(warehouse: Warehouse, range: Range) {
+  const isOneOfSeveral = range.first_validator !== 0 || range.last_validator !== INDEX_MAX
   const [row] = await warehouse.query<Record<'checked' | 'wrong' | 'rounding' | 'unanchored', string>>(
-    COUNTS_SQL,
+    isOneOfSeveral ? `${COUNTS_SQL}${COMPILED_SUMS}` : COUNTS_SQL,
     range,
   )
   if (row === undefined) throw new Error('a count has a row')

@@ -1,5 +1,6 @@
 import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
 import { newestToldSql, ROUNDING_GWEI_MAX } from '../../schemas/tables/day-levels.ts'
+import { COMPILED_ROWS_MIN, COMPILED_SUMS } from '../compiled-sums.ts'
 import { checkRanges, PROVE_ALL, type Proving } from './proving.ts'
 
 /**
@@ -93,7 +94,9 @@ export async function proveEpochs(
 ): Promise<EpochProof> {
   const chains = await warehouse.query<ChainEpochs>(CHAIN_EPOCHS_SQL, { chain })
   const ranges = chains.flatMap((one) => epochRanges(one, rowsMax))
-  const proof = await checkRanges<EpochResidual>(warehouse, RESIDUALS, { ranges, again })
+  const rows = chains.reduce((sum, { first, last, validators }) => sum + (last - first + 1) * Number(validators), 0)
+  const checking = rows < COMPILED_ROWS_MIN ? RESIDUALS : { ...RESIDUALS, settings: COMPILED_SUMS }
+  const proof = await checkRanges<EpochResidual>(warehouse, checking, { ranges, again })
   return { checked: proof.checked, unexplained: proof.wrong, examples: proof.examples }
 }
 

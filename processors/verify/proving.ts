@@ -21,6 +21,8 @@ export interface Checking {
   readonly isWrong: string
   /** Columns by which the first of those are told. */
   readonly order: string
+  /** What ends the statement. */
+  readonly settings?: string
 }
 
 export interface Checked<Row> {
@@ -50,11 +52,11 @@ export async function checkRanges<Row>(
 
 async function checkRange<Row>(
   warehouse: WarehouseReader,
-  { sql, isWrong, order }: Checking,
+  { sql, isWrong, order, settings = '' }: Checking,
   range: QueryParams,
 ): Promise<Checked<Row>> {
   const [counts] = await warehouse.query<{ checked: string; wrong: string }>(
-    `SELECT count() AS checked, countIf(${isWrong}) AS wrong FROM (${sql})`,
+    `SELECT count() AS checked, countIf(${isWrong}) AS wrong FROM (${sql})${settings}`,
     range,
   )
   const wrong = Number(counts?.wrong ?? 0)
