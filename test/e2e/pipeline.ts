@@ -194,6 +194,7 @@ export function pipelineSuite({ mode, modeOf, deaths }: PipelineOptions): void {
       const inDay = paid.filter(({ slot }) => slot > DAY_BEFORE_SLOT && slot <= DAY_LAST_SLOT)
       const clGwei = sum([...rewards].filter(([index]) => mine(index)).map(([, { clGwei: gwei }]) => gwei))
       const elWei = sum(inDay.map(({ revenueWei }) => revenueWei))
+      const failed = inDay.filter(({ kind }) => kind === 'failed payment').length
       const elBy = (index: number): bigint =>
         sum(inDay.filter((b) => b.proposerIndex === index).map((b) => b.revenueWei))
       const earning = [...trackedIndices()].filter(
@@ -208,6 +209,7 @@ export function pipelineSuite({ mode, modeOf, deaths }: PipelineOptions): void {
           el_reward: eth(elWei, 18),
           total_reward: eth(clGwei * 10n ** 9n + elWei, 18),
           validators_active_count: earning.length,
+          ...(failed > 0 ? { blocks_unproven_count: failed } : {}),
         },
       ])
       expect(await api(daily().replace('daily', 'daliy'))).toEqual(answer)
