@@ -12,9 +12,11 @@ import { benchIngest } from './ingest.ts'
 import { benchNft } from './nft.ts'
 import { benchNftHead } from './nft-head.ts'
 import { benchNftSearch } from './nft-search.ts'
+import { Report } from './report.ts'
 import { benchRewards } from './rewards.ts'
 import { benchScale } from './scale.ts'
 import { benchStart } from './start.ts'
+import { measureMachine } from './yardstick.ts'
 
 /** `npm run bench <name>`: measures on this machine, prints each figure beside its limit, exits with 1 beyond one. */
 const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
@@ -53,5 +55,6 @@ if (bench === undefined) {
   process.stderr.write(`usage: npm run bench <name>; name is one of: ${Object.keys(BENCHES).join(', ')}\n`)
   process.exitCode = 2
 } else {
+  measureMachine(new Report())
   process.exitCode = (await bench()) ? 0 : 1
 }
