@@ -22,7 +22,7 @@ export function correctLockedDays(ports: Ports, { log }: Running, signal: AbortS
     if (corrections > 0)
       log.warn({ corrections }, 'more is known of blocks of locked days: the records that correct them')
   }
-  return atIntervals({ log, what: 'the watch over locked days', intervalMs: LOOK_INTERVAL_MS }, look, signal)
+  return atIntervals({ log, what: 'the watch over locked days', intervalMs: () => LOOK_INTERVAL_MS }, look, signal)
 }
 
 /**

@@ -38,7 +38,7 @@ export function wantExitCalls(ports: Ports, running: Running, signal: AbortSigna
     }
   }
   const { log } = running
-  return atIntervals({ log, what: 'the watch over calls for exits', intervalMs: LOOK_INTERVAL_MS }, look, signal)
+  return atIntervals({ log, what: 'the watch over calls for exits', intervalMs: () => LOOK_INTERVAL_MS }, look, signal)
 }
 
 /** Asks for the calls of one contract, unless what they are compared with is behind. */

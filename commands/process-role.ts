@@ -9,9 +9,10 @@ import { allOrNone } from './ingest-role.ts'
 import type { Ports, Role, Running } from './role.ts'
 import { nowSec } from './setting.ts'
 
-const PROGRESS_INTERVAL_MS = 1_000
-/** A measurement is ten statements, a tenth of a second of work. */
-const HEALTH_INTERVAL_MS = 5_000
+/** While there is work to do, and while there is none: a look costs as much as an insert. */
+const PROGRESS_INTERVAL_MS = { working: 1_000, resting: 5_000 }
+/** While a chain is behind, and while none is: a measurement is ten statements, a tenth of a second of work. */
+const HEALTH_INTERVAL_MS = { behind: 5_000, caughtUp: 15_000 }
 
 /** Event log -> warehouse. As many processes as wanted share the work. */
 export const processRole: Role = {
@@ -38,15 +39,18 @@ async function showProcessing(ports: Ports, running: Running, ending: AbortSigna
 }
 
 function showProgress({ eventLog, warehouse }: Ports, { log, progress }: Running, ending: AbortSignal): Promise<void> {
+  let events = 0
   const show = async (): Promise<void> => {
     const lag = await measureLag(eventLog, PROJECTORS)
-    const events = Object.values(lag).reduce((sum, one) => sum + one, 0)
+    events = Object.values(lag).reduce((sum, one) => sum + one, 0)
     const behind = lag.finalized ?? 0
     const [row] = await warehouse.query<{ epochs: string }>('SELECT count() AS epochs FROM epochs FINAL')
     const done = Number(row?.epochs ?? 0)
     progress.update('process', { done, total: done + (behind > 0 ? 1 : 0), note: `epochs, lag ${events} events` })
   }
-  return atIntervals({ log, what: 'the progress line', intervalMs: PROGRESS_INTERVAL_MS }, show, ending)
+  const { working, resting } = PROGRESS_INTERVAL_MS
+  const intervalMs = () => (events > 0 ? working : resting)
+  return atIntervals({ log, what: 'the progress line', intervalMs }, show, ending)
 }
 
 function tellOfChains(ports: Ports, running: Running, ending: AbortSignal): Promise<void> {
@@ -60,11 +64,14 @@ function tellOfChains(ports: Ports, running: Running, ending: AbortSignal): Prom
     )
     for (const [chain, { checks }] of Object.entries(health.chains)) {
       const isCaughtUp = Object.values(checks).every((holds) => holds)
-      if (isCaughtUp === (caughtUp.get(chain) ?? false)) continue
+      const hadCaughtUp = caughtUp.get(chain) ?? false
       caughtUp.set(chain, isCaughtUp)
+      if (isCaughtUp === hadCaughtUp) continue
       if (isCaughtUp) log.info({ chain }, 'caught up: what is served is as new as the chain')
       else log.warn({ chain, ...checks }, 'fell behind the chain: /ready says where')
     }
   }
-  return atIntervals({ log, what: 'the watch over chains', intervalMs: HEALTH_INTERVAL_MS }, tell, ending)
+  const { behind, caughtUp: resting } = HEALTH_INTERVAL_MS
+  const intervalMs = () => ([...caughtUp.values()].every((isCaughtUp) => isCaughtUp) ? resting : behind)
+  return atIntervals({ log, what: 'the watch over chains', intervalMs }, tell, ending)
 }
