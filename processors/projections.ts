@@ -19,6 +19,9 @@ import { depositRows } from './validators/deposits.ts'
 import { exitCallRows } from './validators/exit-calls.ts'
 import { projectValidatorFact } from './validators/validator-facts.ts'
 
+/** A key that is deleted stops working within a second: the other half of it processes take to ask for it (`api/http/standings.ts`). */
+const ACCESS_LINGER_MS_MAX = 200
+
 /** Every projection of the log: which topic fills which tables. */
 export const PROJECTORS: readonly Projector[] = [
   {
@@ -43,6 +46,7 @@ export const PROJECTORS: readonly Projector[] = [
     ],
     // Says that what a lock keeps is there: who reads what was settled would miss those that came after it.
     lastTable: 'settlement_locks',
+    lingerMsMax: ACCESS_LINGER_MS_MAX,
     project: projectAccountFact,
   },
   {

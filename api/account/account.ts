@@ -120,9 +120,9 @@ export interface Asker {
   readonly session: string | undefined
 }
 
-export function askerOf(request: FastifyRequest): Asker {
+export function askerOf(request: FastifyRequest, addresses: SharedParts['addresses']): Asker {
   const session = readSession(request)
-  return { client: clientOf(request.ip), session: session === undefined ? undefined : digestOf(session) }
+  return { client: clientOf(addresses.of(request.raw)), session: session === undefined ? undefined : digestOf(session) }
 }
 
 export interface Answered<Envelope> {

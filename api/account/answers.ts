@@ -14,7 +14,13 @@ export function emailRefusal(email: string): Refusal | undefined {
 }
 
 export function codeNotValid(): Refusal {
-  return refuse('400', 'the code was never sent, was used, or is too old', 'code_not_valid')
+  return refuse('400', 'the code was never sent to this address, was used, or is too old', 'code_not_valid')
+}
+
+/** Of a sign-up: which of them it is tells nobody. */
+export function codeOrPasswordNotValid(): Refusal {
+  const why = 'the code was never sent to this address, was used, is too old, or is of a sign-up with another password'
+  return refuse('400', why, 'code_not_valid')
 }
 
 export function wrongPassword(): Refusal {

@@ -7,7 +7,9 @@ const IGNORE = 'If this was not you, nothing has to be done: without the code no
 export function verifyMessage(code: string): Message {
   return {
     subject: 'Verify your address',
-    text: `Somebody signed up with this address. The code that opens the account, within 24 hours:\n\n${code}\n\n${IGNORE}`,
+    text:
+      'Somebody signed up with this address. The code that opens the account, within 24 hours and with the password that was given then:' +
+      `\n\n${code}\n\n${IGNORE}`,
   }
 }
 

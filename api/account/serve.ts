@@ -41,7 +41,7 @@ async function answerAsked(
   { route, handle }: AccountOperation,
   accounts: Accounts,
 ): Promise<FastifyReply> {
-  const { client, session = '' } = askerOf(request)
+  const { client, session = '' } = askerOf(request, accounts.parts.addresses)
   if (route.ofSession && session === '') return sendRefusal(reply, notLoggedIn())
   await accounts.count(route.ofSession ? SESSION_LIMIT : CLIENT_LIMIT, client)
   const { params, query, body, headers } = request

@@ -1,7 +1,7 @@
 import { toSameAddress } from '../../schemas/mail-address.ts'
 import { signUpRoute, verifyRoute } from '../../schemas/routes/account/sign-up.ts'
 import { accountOperation } from './account.ts'
-import { codeNotValid, DONE, emailRefusal } from './answers.ts'
+import { codeOrPasswordNotValid, DONE, emailRefusal } from './answers.ts'
 import { MAIL_LIMIT } from './attempts.ts'
 import { HAS_ACCOUNT_MESSAGE, verifyMessage } from './messages.ts'
 import { digestOf, newAccountName, newSecret } from './secrets.ts'
@@ -21,7 +21,11 @@ export const signUp = accountOperation(signUpRoute, async ({ body: { email, pass
   return DONE
 })
 
-export const verifyEmail = accountOperation(verifyRoute, async ({ body: { code } }, accounts) => {
-  const { status } = await accounts.ask({ kind: 'verify', code: digestOf(code) })
-  return status === 'done' ? DONE : codeNotValid()
+export const verifyEmail = accountOperation(verifyRoute, async ({ body: { email, code, password } }, accounts) => {
+  const refusal = emailRefusal(email)
+  if (refusal !== undefined) return refusal
+  const made = await accounts.passwordOf(email, password)
+  const address = accounts.secrets.addressOf(email)
+  const { status } = await accounts.ask({ kind: 'verify', code: digestOf(code), address, password: made })
+  return status === 'done' ? DONE : codeOrPasswordNotValid()
 })

@@ -19,6 +19,8 @@ export const usage = accountOperation(usageRoute, async ({ query, session }, acc
   const fromSec = query.from === undefined ? dayStartSec(dayOfInstant(nowSec)) : minuteOf(query.from, Math.floor)
   const toSec = query.to === undefined ? nowSec + 1 : minuteOf(query.to, Math.ceil)
   const daysMax = USAGE_DAYS_MAX[step]
+  // The format has leap seconds, which no clock here counts.
+  if (Number.isNaN(fromSec + toSec)) return refuse('400', 'from or to is a leap second', 'period_not_valid')
   if (!(toSec > fromSec)) return refuse('400', 'to is not behind from', 'period_not_valid')
   if (toSec - fromSec > daysMax * DAY_SEC)
     return refuse('400', `from and to are more than ${daysMax} days apart`, 'period_not_valid')

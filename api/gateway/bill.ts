@@ -81,13 +81,17 @@ export class Bill {
 
   /** Each of its calls was refused, in so many bytes: what was taken is given back. Those that were refused before keep their status. */
   failed(status: number, answerBytes = 0): void {
-    if (this.#passed !== undefined) {
-      this.#parts.meter.giveBack(this.#passed, this.#units)
-      for (const row of this.#billed) row.giveBack(1)
-      this.#passed = undefined
-      this.#billed = []
-    }
+    this.costsNothing()
     this.#count(status, answerBytes, false)
+  }
+
+  /** Gives back what was taken, whatever its end is: nobody can read what is asked. */
+  costsNothing(): void {
+    if (this.#passed === undefined) return
+    this.#parts.meter.giveBack(this.#passed, this.#units)
+    for (const row of this.#billed) row.giveBack(1)
+    this.#passed = undefined
+    this.#billed = []
   }
 
   /** Something of an answer without end, which has been given once it has begun. */

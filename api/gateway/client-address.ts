@@ -25,12 +25,20 @@ export class ClientAddresses {
     if (!this.#hasTrusted || typeof forwarded !== 'string') return address
     const hops = forwarded.split(',')
     while (hops.length > 0 && this.#trusted.has(address)) {
-      const hop = plain((hops.pop() as string).trim())
+      const hop = plain(withoutPort((hops.pop() as string).trim()))
       if (isIP(hop) === 0) return address // what is no address is no client's
       address = hop
     }
     return address
   }
+}
+
+const WITH_PORT = /^(?:([\d.]+)|\[(.+)\]):\d+$/
+
+/** Some proxies write the port behind the address. */
+function withoutPort(hop: string): string {
+  const [, ipv4, ipv6] = WITH_PORT.exec(hop) ?? []
+  return ipv4 ?? ipv6 ?? hop
 }
 
 /** Of an IPv4 address that a socket tells as one of IPv6, the former. */

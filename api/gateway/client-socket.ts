@@ -160,8 +160,10 @@ export class ClientSocket {
       this.#next()
     }
     const bill = this.#options.meter?.open(this.#of)
-    if (read.status === 'unreadable') this.#client.answer(tellUnreadable(read, bill), onOut)
-    else
+    if (read.status === 'unreadable') {
+      bill?.addRequestBytes(message.length)
+      this.#client.answer(tellUnreadable(read, bill), onOut)
+    } else
       this.#answer({ read, message, bill }, onOut).catch((error: unknown) => {
         log.error({ err: error, network: protocol.name }, 'a gateway call failed')
         this.#client.answer(refuseAll({ read, bill }, { kind: 'failed' }), onOut)

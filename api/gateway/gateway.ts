@@ -224,6 +224,7 @@ export class Gateway {
     const { request, address, route, allowed, bill } = admitted
     const read = readCalls(body)
     if (read.status === 'unreadable') {
+      bill?.addRequestBytes(body.length)
       refuseAdmitted(admitted, { kind: 'unreadable', fault: read.fault, why: read.why }, { read })
       return
     }

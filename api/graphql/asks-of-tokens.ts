@@ -38,6 +38,12 @@ function queryOf({ search, body }: AskedText): string | undefined {
   return typeof query === 'string' ? query : undefined
 }
 
+/** Whether a body is something that the library reads. */
+export function isReadable(body: string): boolean {
+  const json = parseJson(body)
+  return typeof json === 'object' && json !== null && !Array.isArray(json)
+}
+
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -21,7 +21,7 @@ import { formatValidAt, REVERTED_MEANWHILE, RefusedNft, TRIES_MAX, toValidAt } f
 import { tooManyAsked } from '../nft/serve.ts'
 import { NftStandings } from '../nft/standing.ts'
 import { analystResolvers } from './analyst-resolvers.ts'
-import { asksOfTokens, TOKENS_MAX } from './asks-of-tokens.ts'
+import { asksOfTokens, isReadable, TOKENS_MAX } from './asks-of-tokens.ts'
 import { createContext, type GraphqlContext } from './context.ts'
 import { costRefusal, measureCost } from './cost.ts'
 import { GRAPHQL_SCHEMAS } from './document.ts'
@@ -105,6 +105,7 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
     const standing = standingOf(request)
     const nowMs = now()
     const init = toInit(request)
+    if (init.body !== undefined && !isReadable(init.body)) request.bill?.costsNothing()
     const isOfTokens = asksOfTokens({ search: searchText(request), body: init.body })
     // As of REST every question counts, answered from memory or with others, too.
     const waitSec = isOfTokens ? (parts.nftLimit?.take(actor, performance.now()) ?? 0) : 0

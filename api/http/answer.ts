@@ -22,6 +22,13 @@ export class RefusedRequest extends Error {
   }
 }
 
+/** Of a body that is nothing that anybody could read, it costs nothing of a plan. */
+export class UnreadableBody extends RefusedRequest {
+  constructor(detail: string) {
+    super(refuse('400', detail))
+  }
+}
+
 export function sendAnswer(reply: FastifyReply, { httpStatus, type, body }: SentAnswer): FastifyReply {
   return reply.status(httpStatus).header('content-type', type).send(body)
 }
@@ -37,22 +44,30 @@ export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply
   return reply.status(httpStatus).send(reason === undefined ? envelope : { ...envelope, reason })
 }
 
+/** What of a body the framework refuses to read. */
+const UNREAD_BODIES: Readonly<Record<string, string>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: `the body is larger than ${BODY_BYTES_MAX} bytes`,
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'the body is not as long as Content-Length says',
+}
+/** Whoever sent it has left in the middle: nobody reads it. */
+const BODY_CUT = 'the body was not sent to its end'
+
 /**
  * Answers in the envelope what was thrown: a request that cannot be read is the caller's, everything else is ours and stays
  * in the log.
  */
 export function envelopeErrors(log: Log) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    if (error instanceof UnreadableBody) request.bill?.costsNothing()
     if (error instanceof RefusedRequest) return sendRefusal(reply, error.refusal)
     // Nobody is there to read it.
     if (error instanceof AskerGone) return sendRefusal(reply, refuse('400', error.message))
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'query_limit') return sendRefusal(reply, refuse('400', TOO_MUCH))
-    if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-      return sendRefusal(reply, refuse('400', `the body is larger than ${BODY_BYTES_MAX} bytes`))
-    }
-    if (code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH') {
-      return sendRefusal(reply, refuse('400', 'the body is not as long as Content-Length says'))
+    const unread = code === 'ECONNRESET' && request.raw.readableAborted ? BODY_CUT : UNREAD_BODIES[code as string]
+    if (unread !== undefined) {
+      request.bill?.costsNothing()
+      return sendRefusal(reply, refuse('400', unread))
     }
     const about = { requestId: request.id, route: request.routeOptions.url }
     if (error instanceof AnswerLate || code === 'FST_ERR_HANDLER_TIMEOUT') {

@@ -1,14 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { refuse } from '../../schemas/routes/envelope.ts'
-import { RefusedRequest } from './answer.ts'
+import { UnreadableBody } from './answer.ts'
 
 export const COMPRESSED = 'the body is compressed: send it without Content-Encoding'
 
 /** A refusal of its own kind, for families whose errors have another shape. */
-export class CompressedBody extends RefusedRequest {
+export class CompressedBody extends UnreadableBody {
   constructor() {
-    super(refuse('400', COMPRESSED))
+    super(COMPRESSED)
   }
 }
 
@@ -20,7 +19,8 @@ export function isCompressed({ 'content-encoding': coding = '' }: IncomingHttpHe
 /** Reads bodies of all types as text. */
 export function readBodiesAsText(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'string' }, ({ headers }, body, done) => {
+  app.addContentTypeParser('*', { parseAs: 'string' }, ({ headers, bill }, body, done) => {
+    if (headers['content-length'] === undefined) bill?.addRequestBytes(Buffer.byteLength(body))
     if (isCompressed(headers)) done(new CompressedBody())
     else done(null, body)
   })

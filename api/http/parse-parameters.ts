@@ -4,7 +4,8 @@ import { Compile } from 'typebox/schema'
 import { type Refusal, type RefusalCode, refuse } from '../../schemas/routes/envelope.ts'
 import { FILTERS } from '../../schemas/routes/fields.ts'
 import { slipsBetween } from '../../schemas/slips.ts'
-import { RefusedRequest } from './answer.ts'
+import { RefusedRequest, UnreadableBody } from './answer.ts'
+import { doubledMember } from './doubled-member.ts'
 import { faultWords } from './fault-words.ts'
 
 interface Parsed {
@@ -12,7 +13,12 @@ interface Parsed {
   readonly value: Readonly<Record<string, unknown>>
 }
 
-type Parse<Input> = (input: Input) => Parsed | Refusal
+interface Unreadable {
+  readonly status: 'unreadable'
+  readonly why: string
+}
+
+type Parse<Input> = (input: Input) => Parsed | Refusal | Unreadable
 type PropertyCheck = (value: unknown) => Refusal | undefined
 
 /** Integers are plain decimal text: no blank, exponent or leading zero, and no sign but that of one below zero, whose limits are told. */
@@ -43,6 +49,7 @@ export const compileParameters: FastifySchemaCompiler<TObject> = ({ schema, http
 function toValidator<Input>(parse: Parse<Input>) {
   return (input: Input) => {
     const result = parse(input)
+    if (result.status === 'unreadable') return { error: new UnreadableBody(result.why) }
     return result.status === 'refused' ? { error: new RefusedRequest(result) } : { value: result.value }
   }
 }
@@ -138,16 +145,21 @@ function isArray(property: TSchema): boolean {
   return 'type' in property && property.type === 'array'
 }
 
-/** What typed clients send for a value that was not set. */
-function isAbsent(value: unknown): boolean {
-  return value === null || (typeof value === 'string' && ['', 'null'].includes(value.trim()))
+/** What typed clients send in a query string for a value that was not set. */
+function isAbsent(text: string): boolean {
+  return ['', 'null'].includes(text.trim())
+}
+
+/** The same in JSON, where any other text is meant as it is. */
+function isNothing(value: unknown): boolean {
+  return value === null || value === ''
 }
 
 /**
  * Builds the parser of a JSON body from the route's definition; no body, blank text and `null` mean `{}`, and a member that is
  * null or empty text is one that was left out, but where it restricts something (`x-restricts`): then it is refused. Unknown members
  * are ignored, as in a query string, but for those that look like a known one; where the schema is closed
- * (`additionalProperties: false`), all of them are refused.
+ * (`additionalProperties: false`), all of them are refused. So is what is given more than once, at any depth: which one is meant nobody knows.
  */
 function bodyParser(schema: TObject): Parse<string | null> {
   const properties = Object.entries<TSchema>(schema.properties)
@@ -155,16 +167,19 @@ function bodyParser(schema: TObject): Parse<string | null> {
   const isClosed = isClosedObject(schema)
   return (text) => {
     const json = parseJson(text)
-    if (json === undefined) return refuse('400', 'the body is not a JSON object')
+    if (json === undefined) return { status: 'unreadable', why: 'the body is not a JSON object' }
+    const doubled = text === null ? undefined : doubledMember(text)
+    if (doubled !== undefined)
+      return refuse('400', `${doubled.slice(0, DETAIL_CHARACTERS_MAX)} is given more than once`)
     const slip = Object.keys(json).find(
       (key) => !checks.has(key) && (isClosed || isFilter(key) || properties.some(([name]) => isMeant(key, name))),
     )
     if (slip !== undefined) return refuse('400', `${slip.slice(0, DETAIL_CHARACTERS_MAX)} is not understood`)
     const value: Record<string, unknown> = {}
     for (const [name, property] of properties) {
-      if (Object.hasOwn(json, name) && isAbsent(json[name]) && 'x-restricts' in property)
+      if (Object.hasOwn(json, name) && isNothing(json[name]) && 'x-restricts' in property)
         return refuse('400', `${name} has no value: leave it out`)
-      if (!Object.hasOwn(json, name) || isAbsent(json[name])) {
+      if (!Object.hasOwn(json, name) || isNothing(json[name])) {
         if ('default' in property) value[name] = property.default
         else if (schema.required?.includes(name)) return refuse('400', `${name} is missing`)
         continue

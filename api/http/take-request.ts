@@ -28,7 +28,7 @@ export async function takeRequest(
     Math.min(Number(raw.headers['content-length'] ?? 0), BODY_BYTES_MAX),
   )
   request.bill = bill
-  billAnswer(bill, reply)
+  billAnswer(bill, reply, request.method)
   const taken = await bill.take()
   if (taken.status === 'unknown') return refuse('503', NOT_COUNTED)
   if (taken.status === 'limited') {
@@ -43,13 +43,17 @@ function nameOf(pattern: string): string {
   return pattern.replaceAll(/\/:(protocol|network|chain|token)(?=\/|$)/g, '')
 }
 
+/** Statuses that have no body, whatever length they tell. */
+const BODILESS = [204, 304]
+
 /** Also of a client that leaves: the framework says nothing of it. Of a body whose length nobody says, what went over the connection. */
-function billAnswer(bill: Bill, reply: FastifyReply): void {
+function billAnswer(bill: Bill, reply: FastifyReply, method: string): void {
   const { raw } = reply
   const { socket } = raw
   const before = socket?.bytesWritten ?? 0
   raw.once('close', () => {
-    const bytes = Number(reply.getHeader('content-length') ?? (socket?.bytesWritten ?? 0) - before)
+    const hasBody = method !== 'HEAD' && !BODILESS.includes(raw.statusCode)
+    const bytes = hasBody ? Number(reply.getHeader('content-length') ?? (socket?.bytesWritten ?? 0) - before) : 0
     if (!raw.headersSent) bill.answered(CLIENT_LEFT, 0)
     else if (raw.statusCode >= 500) bill.failed(raw.statusCode, bytes)
     else bill.answered(raw.statusCode, bytes)

@@ -115,7 +115,7 @@ async function scopeOf(
   const { answerMsMax = ANSWER_MS_MAX } = parts
   const { chain, account } = quotes
   // Of one that has gone meanwhile nothing tells it any more.
-  const client = clientOf(request.ip)
+  const client = clientOf(parts.addresses.of(request.raw))
   const warehouse = openBudget({ ...parts, account, signal: goneSignal(reply, answerMsMax) })
   const shared = openBudget({ ...parts, account })
   const standing = await parts.standings.of(chain)

@@ -36,9 +36,12 @@ const RETRY_MAX_MS = 15_000
 
 /**
  * How long events at the log's end wait for others after a batch, of one consumer: asked after each with what it took. A log that asks
- * beforehand, with 0, because its server waits by itself, is told the least.
+ * beforehand, with 0, because its server waits by itself, is told the least. Never longer than `lingerMsMax`.
  */
-export function pace(nowMs: () => number = () => performance.now()): (handledMs: number) => number {
+export function pace(
+  lingerMsMax = LINGER_MAX_MS,
+  nowMs: () => number = () => performance.now(),
+): (handledMs: number) => number {
   let owedMs = 0
   let atMs = nowMs()
   return (handledMs) => {
@@ -47,7 +50,7 @@ export function pace(nowMs: () => number = () => performance.now()): (handledMs:
     atMs = now
     if (handledMs > 0 && owedMs <= LINGER_FREE_MS) return 0
     owedMs = Math.min(owedMs, LINGER_FREE_MS + LINGER_MAX_MS)
-    return Math.min(Math.max(LINGER_PER_HANDLED * handledMs, LINGER_MIN_MS), LINGER_MAX_MS)
+    return Math.min(Math.max(LINGER_PER_HANDLED * handledMs, LINGER_MIN_MS), LINGER_MAX_MS, lingerMsMax)
   }
 }
 
@@ -62,6 +65,8 @@ export interface Projector {
   readonly tables: readonly Projection[]
   /** The table that says that the others are complete: inserted last. */
   readonly lastTable?: Projection
+  /** Where somebody waits for its events: for others they wait no longer than so. */
+  readonly lingerMsMax?: number
 }
 
 export interface Projecting {
@@ -84,7 +89,7 @@ export interface Projecting {
  */
 export async function consume(ports: Projecting, projector: Projector, signal: AbortSignal): Promise<void> {
   let retryMs = RETRY_FIRST_MS
-  const lingerMs = pace()
+  const lingerMs = pace(projector.lingerMsMax)
   while (!signal.aborted) {
     try {
       await ports.eventLog.consume({

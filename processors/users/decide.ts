@@ -77,7 +77,7 @@ export function decide({ book, orders }: Books, ask: AskUsers, asked: Asked): De
   }
 }
 
-/** Each sign-up waits by itself, with its own password: the one whose code is used opens the account. */
+/** Each sign-up waits by itself, with its own password: the one whose code is used, with that password, opens the account. */
 function signUp(book: UserBook, { address, account, password, code }: Of<'sign-up'>, asked: Asked): Decision {
   const { keyId, nowSec } = asked
   const stands = withoutExpired(book.ofAddress(address) ?? { address, keyId, signUps: [] }, nowSec)
@@ -91,12 +91,14 @@ function signUp(book: UserBook, { address, account, password, code }: Of<'sign-u
   }
 }
 
-function verify(book: UserBook, { code }: Of<'verify'>, { nowSec }: Asked): Decision {
+/** Whoever takes the code of another's sign-up does not open the account with that one's password. */
+function verify(book: UserBook, { code, address, password }: Of<'verify'>, { nowSec }: Asked): Decision {
   const found = book.ofCode(code)
   const stands = found === undefined ? undefined : withoutExpired(found, nowSec)
   const signUp = stands?.signUps.find((one) => one.code.hash === code)
-  if (stands === undefined || signUp === undefined) return { answer: { status: 'no-code' } }
-  const { account, password } = signUp
+  if (stands?.address !== address || signUp === undefined || !isSame(signUp.password, password))
+    return { answer: { status: 'no-code' } }
+  const { account } = signUp
   const user: User = { account, password, sinceSec: nowSec, resets: [], sessions: [], keys: [], deletedKeys: [] }
   // The other sign-ups of the address are gone with it: one address has one account.
   return { answer: { status: 'done' }, stands: { ...stands, signUps: [], user } }

@@ -13,7 +13,7 @@ const ask = <Kind extends string, Fields extends Record<string, TSchema>>(kind: 
 /** What may be asked: addresses, passwords, codes and sessions are digests everywhere here. */
 const Ask = Type.Union([
   ask('sign-up', { address: Digest, account: UserAccount, password: Password, code: Digest }),
-  ask('verify', { code: Digest }),
+  ask('verify', { code: Digest, address: Digest, password: Password }),
   ask('log-in', { address: Digest, password: Password, session: Digest }),
   ask('log-out', { session: Digest }),
   ask('look', { session: Digest }),

@@ -44,7 +44,10 @@ describe('an account', () => {
     expect(early).toMatchObject({ status: 401, body: { code: '401', reason: 'wrong_password' } })
     const { code, subject } = await given.letterTo(email)
     expect(subject).toBe('Verify your address')
-    expect(await here.post('/verify', { code })).toMatchObject({ status: 200, body: { code: '200', msg: 'Success' } })
+    expect(await here.post('/verify', { email, code, password: PASSWORD })).toMatchObject({
+      status: 200,
+      body: { code: '200', msg: 'Success' },
+    })
     expect(await there.post('/log-in', { email, password: PASSWORD })).toMatchObject({ status: 200 })
     const { status, body } = await there.get('/me')
     expect(status).toBe(200)
@@ -71,14 +74,37 @@ describe('an account', () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(20 - MAIL_LIMIT.max)
     const codes = (await own.letters()).map(({ code }) => code)
     expect(new Set(codes).size).toBe(MAIL_LIMIT.max)
-    const verified = await Promise.all(
-      codes.map((code, i) => new Browser(own.urls[i % 2] as string).post('/verify', { code })),
+    const [code, ...otherCodes] = codes
+    const passwords = taken.map((i) => `${PASSWORD} ${i}`)
+    const opened = await Promise.all(
+      passwords.map((password, i) => new Browser(own.urls[i % 2] as string).post('/verify', { email, code, password })),
     )
-    expect(verified.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400])
+    expect(opened.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400])
+    const others = otherCodes.map((other) =>
+      browsers[0]?.post('/verify', { email, code: other, password: passwords[0] }),
+    )
+    expect((await Promise.all(others)).map((answer) => answer?.status)).toEqual([400, 400, 400, 400])
     const tries = await Promise.all(
       taken.map((i) => new Browser(own.urls[0]).post('/log-in', { email, password: `${PASSWORD} ${i}` })),
     )
     expect(tries.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401, 401])
+  })
+
+  test('is not opened with the password of somebody else who signed up with the address', async () => {
+    const own = await openOwn()
+    const email = 'vic@example.org'
+    const [owner, other] = [new Browser(own.urls[0]), new Browser(own.urls[1])]
+    await owner.post('/sign-up', { email, password: PASSWORD })
+    const mine = (await own.letterTo(email)).code
+    await other.post('/sign-up', { email: 'VIC@example.org', password: 'somebody else' })
+    const { code } = await own.letterTo(email)
+    expect(code).not.toBe(mine)
+    const mixedUp = await owner.post('/verify', { email, code, password: PASSWORD })
+    expect(mixedUp).toMatchObject({ status: 400, body: { reason: 'code_not_valid' } })
+    expect((await other.post('/log-in', { email, password: 'somebody else' })).status).toBe(401)
+    expect((await owner.post('/verify', { email, code: mine, password: PASSWORD })).status).toBe(200)
+    expect((await owner.post('/log-in', { email, password: PASSWORD })).status).toBe(200)
+    expect((await other.post('/verify', { email, code, password: 'somebody else' })).status).toBe(400)
   })
 
   test('has an address whose letters are of either case, and a password whose letters are written in either way', async () => {
@@ -315,7 +341,8 @@ describe('whether an address has an account', () => {
     const browser = new Browser(own.urls[0])
     const sign = (email: string) => browser.post('/sign-up', { email, password: PASSWORD })
     await sign('known@example.org')
-    await browser.post('/verify', { code: /^[A-Za-z0-9_-]{43}$/m.exec(letters[0]?.text ?? '')?.[0] })
+    const code = /^[A-Za-z0-9_-]{43}$/m.exec(letters[0]?.text ?? '')?.[0]
+    await browser.post('/verify', { email: 'known@example.org', code, password: PASSWORD })
     isAway = true
     const [known, unknown] = [await sign('known@example.org'), await sign('unknown@example.org')]
     expect(seen(known)).toEqual(seen(unknown))

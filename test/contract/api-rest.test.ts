@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 import { Compile } from 'typebox/schema'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checksumAddress } from '../../schemas/eth/address.ts'
@@ -453,6 +456,24 @@ describe('refusals', () => {
 })
 
 describe('the listener', () => {
+  test('logs no failure of ours for a body that is not sent to its end', async () => {
+    const { hostname, port } = new URL(fixture.api.url)
+    const cut = async (): Promise<void> => {
+      const path = new URL(`${fixture.base}${DETAILS}`).pathname
+      const socket = connect(Number(port), hostname)
+      socket.write(`POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-length: 200\r\n\r\n{`)
+      await wait(50)
+      socket.destroy()
+      await once(socket, 'close')
+    }
+    const before = fixture.logged().length
+    for (let i = 0; i < 3; i++) await cut()
+    // Whatever came of them stands in the log before what comes of this one.
+    await fetch(`${fixture.base}/api/v1/nothing`)
+    await wait(200)
+    expect(fixture.logged().slice(before)).not.toContain('request failed')
+  })
+
   test('never logs a token', async () => {
     await ask(DAILY)
     await ask(DAILY, { token: 'unknown-token' })

@@ -245,17 +245,25 @@ async function askNative(): Promise<void> {
 
 async function askFamilies(): Promise<void> {
   const base = `${url()}/${REST_PLACE}/acme-1`
-  const ask = async (method: string, address: string, init: RequestInit = {}): Promise<void> => {
+  const ask = async (method: string, address: string, init: RequestInit = {}, billed = 1): Promise<void> => {
     const response = await fetch(address, init)
     await response.text()
     expect(response.status).toBeLessThan(429)
-    did({ place: REST_PLACE, method, status: response.status, billed: 1 })
+    did({ place: REST_PLACE, method, status: response.status, billed })
   }
   const total = '/api/v1/validator/total-rewards'
   await ask(`GET#${total}`, `${base}${total}`)
   const json = { 'content-type': 'application/json' }
   await ask('POST#/graphql', `${base}/graphql`, { method: 'POST', headers: json, body: '{"query":"{ __typename }"}' })
   await ask('GET#/nft/getContractMetadata', `${url()}/nft/${MAINNET.names.nftName}/acme-1/getContractMetadata`)
+  // What nobody can read costs nothing; what can be read and is wrong does.
+  const details = '/api/v1/validator/details'
+  for (const body of ['{', '[1]', 'x'.repeat(2_000_000)]) {
+    await ask(`POST#${details}`, `${base}${details}`, { method: 'POST', body }, 0)
+    await ask('POST#/graphql', `${base}/graphql`, { method: 'POST', headers: json, body }, 0)
+  }
+  await ask(`POST#${details}`, `${base}${details}`, { method: 'POST', body: '{"limit":"x"}' })
+  await ask('POST#/graphql', `${base}/graphql`, { method: 'POST', headers: json, body: '{"query":"{"}' })
 }
 
 async function askSockets(): Promise<void> {
@@ -332,15 +340,19 @@ async function untilAsked(isIt: (got: Got) => boolean): Promise<void> {
 /** Counts answers, of an account with so many units a day, instead of adding them up. */
 function givenCounting(counters: Counters, requestsPerDay: number) {
   const counted: (readonly [status: number, bytes: number])[] = []
+  const requested: number[] = []
   const minute = {
     rowOf: (_of: UsageOf, _method: string, status: number) => ({
-      count: ({ answerBytes }: CountedCall) => void counted.push([status, answerBytes]),
+      count: ({ requestBytes, answerBytes }: CountedCall) => {
+        counted.push([status, answerBytes])
+        requested.push(requestBytes)
+      },
       giveBack: () => {},
     }),
   } as unknown as UsageMinute
   const planOf = () => ({ name: 'default', requestsPerDay })
   const options = { counters, clientCounters: counters, planOf, log: silentLog }
-  return { counted, meter: new Meter({ ...options, usage: { minuteAt: () => minute } }) }
+  return { counted, requested, meter: new Meter({ ...options, usage: { minuteAt: () => minute } }) }
 }
 
 test('bytes of answers of other families are those of their bodies, refusals too', async () => {
@@ -359,14 +371,42 @@ test('bytes of answers of other families are those of their bodies, refusals too
   await expect.poll(() => counted).toEqual(answers)
 })
 
+test('bytes of other families are those of bodies that there are, whoever tells their length', async () => {
+  await using ofDay = await openMemoryCounters()
+  const { counted, requested, meter } = givenCounting(ofDay, 100)
+  await using _meter = meter
+  await using api = await openApi({ ...given.partsOf([MAINNET]), meter, host: '127.0.0.1', port: 0 })
+  const at = `${api.url}/ethereum/mainnet/other-1/api/v1/validator`
+  const plain = { 'accept-encoding': 'identity' }
+  await fetch(`${at}/total-rewards`, { method: 'HEAD', headers: plain })
+  const whole = await fetch(`${at}/total-rewards`, { headers: plain })
+  const bytes = (await whole.arrayBuffer()).byteLength
+  const same = await fetch(`${at}/total-rewards`, {
+    headers: { ...plain, 'if-none-match': whole.headers.get('etag') ?? '' },
+  })
+  expect([whole.status, same.status]).toEqual([200, 304])
+  const body = JSON.stringify({ pubkeys: [], other: 'x'.repeat(1_000) })
+  const stream = new Blob([body]).stream()
+  await (await fetch(`${at}/details`, { method: 'POST', body: stream, duplex: 'half' } as RequestInit)).text()
+  await expect.poll(() => counted).toHaveLength(4)
+  expect(counted.slice(0, 3)).toEqual([
+    [200, 0],
+    [200, bytes],
+    [304, 0],
+  ])
+  expect(requested).toEqual([0, 0, 0, body.length])
+})
+
 test('bytes of refusals are those that were sent, over HTTP and over WebSocket', async () => {
   await using ofDay = await openMemoryCounters()
-  const { counted, meter } = givenCounting(ofDay, 2)
+  const { counted, requested, meter } = givenCounting(ofDay, 2)
   await using _meter = meter
   await using api = await openApi({ ...given.partsOf([]), upstreams, meter, host: '127.0.0.1', port: 0 })
   node.answer = rpcAnswer
   const answers: (readonly [status: number, bytes: number])[] = []
+  const asked: number[] = []
   const tell = async (place: string, init: RequestInit): Promise<void> => {
+    asked.push(Buffer.byteLength((init.body ?? '') as string))
     const response = await fetch(`${api.url}/${place}`, init)
     answers.push([response.status, (await response.arrayBuffer()).byteLength])
   }
@@ -380,6 +420,7 @@ test('bytes of refusals are those that were sent, over HTTP and over WebSocket',
   await tell('ipfs/pub/other-1/ipfs/bafkqaaa', { method: 'HEAD' })
   using client = await openClient(`${api.url.replace('http', 'ws')}/ws/${PLACE}/other-1`)
   const hear = async (body: string, status: number): Promise<void> => {
+    asked.push(body.length)
     answers.push([status, Buffer.byteLength(await client.ask(body))])
   }
   await hear('{', 400)
@@ -391,6 +432,7 @@ test('bytes of refusals are those that were sent, over HTTP and over WebSocket',
   expect(answers.map(([status]) => status)).toEqual([403, 200, 400, 502, 503, 503, 400, 502, 200, 429, 429])
   expect(answers[5]).toEqual([503, 0])
   expect(counted).toEqual(answers)
+  expect(requested).toEqual(asked)
 })
 
 /** Of an answer that is told as it comes, and stops amid it. */

@@ -198,7 +198,7 @@ export class Browser {
 export async function newUser(given: GivenAccounts, email: string, password: string): Promise<Browser> {
   const browser = new Browser(given.urls[0])
   await browser.post('/sign-up', { email, password })
-  await browser.post('/verify', { code: (await given.letterTo(email)).code })
+  await browser.post('/verify', { email, code: (await given.letterTo(email)).code, password })
   const { status, text } = await browser.post('/log-in', { email, password })
   if (status !== 200) throw new Error(`nobody could log in: ${text}`)
   return browser

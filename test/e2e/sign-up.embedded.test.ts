@@ -46,7 +46,7 @@ describe('people sign up with a program that is killed', () => {
   }
 
   async function opened(browser: Browser, email: string): Promise<void> {
-    expect((await browser.post('/verify', { code: codeTo(email) })).status, email).toBe(200)
+    expect((await browser.post('/verify', { email, code: codeTo(email), password: PASSWORD })).status, email).toBe(200)
     const { status } = await browser.post('/log-in', { email, password: PASSWORD })
     expect(status, email).toBe(200)
   }

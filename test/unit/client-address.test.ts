@@ -24,4 +24,7 @@ test('behind trusted proxies it is the last address that none of them has', () =
   expect(addresses.of(requestOf('192.0.2.1', '203.0.113.5'))).toBe('192.0.2.1')
   expect(addresses.of(requestOf('10.1.1.1'))).toBe('10.1.1.1')
   expect(addresses.of(requestOf('10.1.1.1', '203.0.113.5, unknown'))).toBe('10.1.1.1')
+  // Some proxies tell the port, which is another one for each connection.
+  expect(addresses.of(requestOf('10.1.1.1', '203.0.113.5:4711'))).toBe('203.0.113.5')
+  expect(addresses.of(requestOf('10.1.1.1', '[2001:db9::5]:4711, 10.0.0.2:80'))).toBe('2001:db9::5')
 })

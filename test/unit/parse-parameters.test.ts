@@ -148,6 +148,32 @@ describe('a body', () => {
     },
   )
 
+  test.each([
+    ['{"page":1,"page":2}', 'page'],
+    ['{"page":1,"\\u0070age":2}', 'page'],
+    ['{"other":{"ips":[],"a":"{\\"a\\":1}","ips":["*"]}}', 'ips'],
+    ['{"other":[{"a":1},{"a":2,"b":[],"a" : 3}]}', 'a'],
+  ])('that has a name twice is refused: %s', async (text, name) => {
+    expect(await parse(text)).toEqual({
+      status: 'refused',
+      code: '400',
+      detail: `${name} is given more than once`,
+    })
+  })
+
+  test('may have a name in each of its objects, and as a text', async () => {
+    expect(await parse('{"page":7,"other":[{"page":1},{"page":2}],"more":["page","page"],"a":{"page":{}}}')).toEqual({
+      status: 'parsed',
+      value: { page: 7, list: [] },
+    })
+  })
+
+  test.each(['null', ' null ', '  '])('has the text %j as it is', async (offset) => {
+    expect(await parse(JSON.stringify({ offset }))).toMatchObject({
+      detail: expect.stringContaining('offset must match'),
+    })
+  })
+
   test('may have members that look like none of ours', async () => {
     expect(await parse('{"_":1,"other":2,"validators":3}')).toEqual({ status: 'parsed', value: { page: 1, list: [] } })
   })

@@ -42,7 +42,9 @@ async function begin(writer: EventWriter = log(), clock = { sec: BEGIN_SEC }) {
 const signUp = (code: string, password = PASSWORD): AskUsers => {
   return { kind: 'sign-up', address: ADDRESS, account: `u-${code}`, password, code: digestOf(code) }
 }
-const verify = (code: string): AskUsers => ({ kind: 'verify', code: digestOf(code) })
+const verify = (code: string, password = PASSWORD): AskUsers => {
+  return { kind: 'verify', code: digestOf(code), address: ADDRESS, password }
+}
 const logIn = (session: string, password = PASSWORD): AskUsers => {
   return { kind: 'log-in', address: ADDRESS, password, session: digestOf(session) }
 }
@@ -67,8 +69,9 @@ describe('a sign-up', () => {
     const codes = Array.from({ length: SIGN_UPS_MAX + 1 }, (_, i) => `code-${i}`)
     for (const [i, code] of codes.entries()) expect(await ask(signUp(code, i === 4 ? OTHER : PASSWORD))).toBe('done')
     expect(await ask(verify('code-0')), 'the oldest has made room').toBe('no-code')
-    expect(await ask(verify('code-4'))).toBe('done')
-    for (const code of codes) expect(await ask(verify(code))).toBe('no-code')
+    expect(await ask(verify('code-4')), 'the password is of another sign-up').toBe('no-code')
+    expect(await ask(verify('code-4', OTHER))).toBe('done')
+    for (const code of codes) expect(await ask(verify(code, code === 'code-4' ? OTHER : PASSWORD))).toBe('no-code')
     expect(await ask(logIn('s'))).toBe('wrong-password')
     expect(await ask(logIn('s', OTHER))).toBe('done')
     expect(await ask(signUp('late'))).toBe('has-account')

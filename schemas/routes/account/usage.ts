@@ -75,7 +75,9 @@ const UsageItem = Type.Object(
       description: 'No more than one call of a hundred took longer; at most half more than the true one.',
     }),
     request_bytes: Count('Of bodies.'),
-    answer_bytes: Count('Of bodies, and of what was pushed.'),
+    answer_bytes: Count(
+      'Of bodies, and of what was pushed; with headers where an answer of REST, GraphQL or NFT does not tell its length, as of CSV.',
+    ),
     pushes: Count('Messages over WebSocket that nobody has asked for then.'),
   },
   { additionalProperties: false },
