@@ -109,7 +109,7 @@ program
     'ingest the past: finalized epochs for all tracked validators, or a range of execution blocks; resumes where it was interrupted',
   )
   .requiredOption('--from <start>', 'first slot:N, epoch:N or YYYY-MM-DD (UTC+8); or block:N, for tokens')
-  .requiredOption('--to <end>', 'last of the same kind, inclusive')
+  .requiredOption('--to <end>', 'last one, inclusive: a block ends with a block')
   .option('--plan', 'only ask the nodes whether they have what it takes, and print what would be read', false)
   .addOption(chainOption())
   .action((range: { from: string; to: string; plan: boolean; chain?: string }) =>
@@ -119,7 +119,7 @@ program
   .command('gaps')
   .description('the epochs of which the log lacks something for tracked validators; exits with 1 where there are any')
   .option('--from <start>', 'first epoch:N, slot:N or YYYY-MM-DD (UTC+8); default: the first that the log has')
-  .option('--to <end>', 'last of the same kind, inclusive; default: the last that the log has')
+  .option('--to <end>', 'last one, inclusive; default: the last that the log has')
   .option('--repair', 'read what is lacking, as a backfill does; what is refused is told and passed over', false)
   .addOption(chainOption())
   .action((options: { from?: string; to?: string; repair: boolean; chain?: string }) =>

@@ -1,4 +1,6 @@
+import type { Log } from '../infra/ports/log.ts'
 import { type LockedDifference, lockedDifferences } from '../processors/settlements/locked-differences.ts'
+import { findAlteredRecords } from '../processors/verify/altered-records.ts'
 import { whySettlementsAreUnknown } from '../processors/verify/behind-log.ts'
 import { formatInstant } from '../schemas/eth/time.ts'
 import { ACCOUNTS_KEY, settlementCorrected } from '../schemas/events/accounts.ts'
@@ -18,21 +20,29 @@ const NO_JOBS = { pending: async () => 0 }
 /** Writes what locked days lack or have too much, as long as the program runs. */
 export function correctLockedDays(ports: Ports, { log }: Running, signal: AbortSignal): Promise<void> {
   const look = async (): Promise<void> => {
-    const corrections = await correctLocked(ports, { now: nowSec() }, signal)
+    const corrections = await correctLocked(ports, { now: nowSec(), log }, signal)
     if (corrections > 0)
       log.warn({ corrections }, 'more is known of blocks of locked days: the records that correct them')
   }
   return atIntervals({ log, what: 'the watch over locked days', intervalMs: () => LOOK_INTERVAL_MS }, look, signal)
 }
 
+interface Correcting {
+  readonly now: number
+  /** Hears of records that nothing corrects. */
+  readonly log?: Pick<Log, 'error'> | undefined
+  readonly waitMsMax?: number
+}
+
 /**
  * Writes a record of now for each locked one that is no longer what its block proves, and says how many. Nothing is written while the
  * tables are behind the log, and only what two looks have found, with all between them that the log had at the second one's beginning: of an event
- * that is being processed, some tables have rows before others do. `now` is Unix seconds.
+ * that is being processed, some tables have rows before others do. And nothing of accounts whose records are not as the log has them: tables
+ * would write the log. `now` is Unix seconds.
  */
 export async function correctLocked(
   { eventLog, warehouse }: Pick<Ports, 'eventLog' | 'warehouse'>,
-  { now, waitMsMax = PROCESSED_WITHIN_MS }: { readonly now: number; readonly waitMsMax?: number },
+  { now, log, waitMsMax = PROCESSED_WITHIN_MS }: Correcting,
   signal: AbortSignal,
 ): Promise<number> {
   if ((await lockedDifferences(warehouse)).length === 0) return 0
@@ -46,7 +56,10 @@ export async function correctLocked(
   }
   const [first = [], second = []] = looks
   const found = new Set(first.map(nameOf))
-  const lasting = second.filter((difference) => found.has(nameOf(difference)))
+  const lasting = await withoutAltered(
+    { eventLog, warehouse, log, signal },
+    second.filter((difference) => found.has(nameOf(difference))),
+  )
   if (lasting.length === 0) return 0
   const before = (await readBook(eventLog, signal)).corrections().length
   const at = formatInstant(Math.floor(now))
@@ -55,6 +68,23 @@ export async function correctLocked(
     lasting.map((difference, i) => correctionOf(difference, before + 1 + i, at)),
   )
   return lasting.length
+}
+
+interface Comparing extends Pick<Ports, 'eventLog' | 'warehouse'>, Pick<Correcting, 'log'> {
+  readonly signal: AbortSignal
+}
+
+/** A record that the tables have otherwise than the log differs from its block, too, and is nothing to be paid or taken back. */
+async function withoutAltered(
+  { log, ...ports }: Comparing,
+  differences: readonly LockedDifference[],
+): Promise<readonly LockedDifference[]> {
+  if (differences.length === 0) return differences
+  const altered = await findAlteredRecords(ports)
+  for (const { chain, account, what } of altered)
+    log?.error({ chain, account, what }, 'what was settled for good is not as the log has it: verify says what to do')
+  const accounts = new Set(altered.map(({ account }) => account))
+  return differences.filter(({ account }) => !accounts.has(account))
 }
 
 function nameOf({ chain, account, slot, userRewardWei, serviceFeeWei }: LockedDifference): string {

@@ -67,11 +67,15 @@ export function openSqliteFile(options: SqliteFile): DatabaseSync {
   })
 }
 
+const PERMISSIONS = 0o777
+
 /** Some hold proofs of passwords. What SQLite makes beside the file later has the file's rights. A file of somebody else keeps those that it was given. */
 function keepForOwner(file: string): void {
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     const found = statSync(path, { throwIfNoEntry: false })
-    if (found !== undefined && found.uid === process.getuid?.()) chmodSync(path, OWNER_ONLY)
+    if (found === undefined || found.uid !== process.getuid?.()) continue
+    // A disk that cannot be written to any more is told by whoever writes.
+    if ((found.mode & PERMISSIONS) !== OWNER_ONLY) chmodSync(path, OWNER_ONLY)
   }
 }
 

@@ -6,7 +6,7 @@ import type { Setting } from '../setting.ts'
 import type { KeysOfChain } from './ownership-rules.ts'
 
 /** An operator waits for it; whoever has a slow node hears it from the program's log. */
-const ASKING_MAX_MS = 3_000
+const ASKING_MAX_MS = 15_000
 const NAMED_MAX = 3
 
 /** Says of keys that the chain's final registry does not have: a validator to be, or a slip. Nodes may be away: that is said, too. */
@@ -20,7 +20,9 @@ export async function tellStrangers(
     AbortSignal.any([signal, AbortSignal.timeout(ASKING_MAX_MS)]),
   )
   if (known === undefined) {
-    screen.print(`note: no node of ${chain} could be asked whether it knows them.\n`)
+    screen.print(
+      `note: no node of ${chain} has said within ${ASKING_MAX_MS / 1_000} s whether it knows them: look at the keys.\n`,
+    )
     return
   }
   const strangers = pubkeys.filter((pubkey) => !known.has(pubkey))

@@ -21,13 +21,13 @@ import { keysAssigned, keysExported, keysImported, keysTaken } from '../../schem
 import { webhookCreated, webhookRevoked } from '../../schemas/events/webhooks.ts'
 import { NOBODY, type OwnershipFact, ownershipFact } from '../../schemas/ownership.ts'
 import { toTokenLimitsRow, UNTOLD_SLOT } from '../../schemas/tables/accounts.ts'
+import { storedSec } from '../../schemas/tables/stored-sec.ts'
 import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
 import { projectExitCallEnd } from './exit-call-ends.ts'
 import { projectExitSteps } from './exit-steps.ts'
 import { projectFeeRecipients } from './fee-recipients.ts'
 import { correctionRow, keptRows, lockRows } from './settlement-facts.ts'
 import { projectStakingStep } from './staking-steps.ts'
-import { storedSec } from './stored-sec.ts'
 import { projectLabels } from './validator-labels.ts'
 
 /** What one event of `accounts` becomes. */

@@ -1,8 +1,8 @@
 import { parseDay } from '../../schemas/eth/time.ts'
 import type { SettlementCorrected, SettlementsLocked } from '../../schemas/events/accounts.ts'
 import type { SettlementsKept } from '../../schemas/events/kept-settlements.ts'
+import { storedSec } from '../../schemas/tables/stored-sec.ts'
 import { constantColumn, type TableRows, textColumn } from '../loop/rows.ts'
-import { storedSec } from './stored-sec.ts'
 
 /** A record beside those of blocks. */
 export function correctionRow(correction: SettlementCorrected, version: bigint): TableRows {

@@ -14,6 +14,8 @@ export type SettlementProof = Checked<SettlementFault>
 /** Slots of one statement, a month of mainnet: its joins are in memory. */
 const SLOTS_PER_STATEMENT = 216_000
 
+const SLOTS_NAMED_MAX = 5
+
 const IN_RANGE = 'chain = {chain:String} AND slot BETWEEN {first:UInt64} AND {last:UInt64}'
 
 /** Whole days, of which a block's class is made: a range begins and ends within some. */
@@ -32,13 +34,17 @@ SELECT
     s.fee_rate != p.fee_rate, 'the rate is not the one in force',
     s.service_fee_wei != ${serviceFeeSql('s.revenue_wei', 's.fee_rate')},
       'the fee is not the revenue times the rate, rounded down',
+    (s.block_number, s.validator_index, toString(s.pubkey)) != (p.block_number, p.validator_index, p.pubkey),
+      'it names another block or proposer than the chain',
+    s.time != p.time, 'its time is not that of the block',
+    (toString(s.revenue_class), toString(s.fee_address)) != (p.revenue_class, p.recipient), 'its class or payee is not that of the block',
     '') AS reason
 FROM (SELECT * FROM (${PROVEN_SQL}) WHERE account != '') AS p
 FULL JOIN (SELECT * FROM settlements FINAL WHERE ${IN_RANGE}) AS s ON s.chain = p.chain AND s.account = p.account AND s.slot = p.slot`
 
 /**
- * Checks that every proven block is settled once, whole, for the account that had its proposer that day, at the rate in force, and
- * nothing else is; some slots at a time.
+ * Checks that every proven block is settled once, whole, for the account that had its proposer that day, at the rate in force, with the block's own time,
+ * proposer, class and payee, and nothing else is; some slots at a time.
  */
 export async function proveSettlements(
   warehouse: Warehouse,
@@ -85,17 +91,19 @@ export interface RevenueProof {
   readonly settled_wei: string
   /** Of validators that nobody had on the day. */
   readonly nobodys_wei: string
-  /** Blocks that were settled for more than they have proven, or for more than one account. */
+  /** Blocks that were settled for more than they have proven, or for more than one account, and the slots of some of them. */
   readonly blocks_oversettled: string
+  readonly slots_oversettled: readonly string[]
 }
 
 const REVENUE_SQL = `
 SELECT
   chain, sum(proven) AS proven_wei, sum(settled) AS settled_wei, sumIf(proven, owner = '') AS nobodys_wei,
-  countIf(settled > proven OR accounts > 1) AS blocks_oversettled
+  countIf(settled > proven OR accounts > 1) AS blocks_oversettled,
+  arraySlice(arraySort(groupArrayIf(slot, settled > proven OR accounts > 1)), 1, {slots_named:UInt32}) AS slots_oversettled
 FROM (
   SELECT
-    if(s.accounts = 0, p.chain, s.chain) AS chain, p.account AS owner, p.revenue_wei AS proven, s.revenue_wei AS settled,
+    if(s.accounts = 0, p.chain, s.chain) AS chain, if(s.accounts = 0, p.slot, s.slot) AS slot, p.account AS owner, p.revenue_wei AS proven, s.revenue_wei AS settled,
     s.accounts AS accounts
   FROM (${PROVEN_SQL}) AS p
   FULL JOIN (
@@ -113,9 +121,10 @@ export async function proveRevenue(
 ): Promise<readonly RevenueProof[]> {
   const ofChain = new Map<string, RevenueProof>()
   for (const range of await slotRanges(warehouse, chain, slotsMax)) {
-    let [part] = await warehouse.query<RevenueProof>(REVENUE_SQL, range)
+    const params = { ...range, slots_named: SLOTS_NAMED_MAX }
+    let [part] = await warehouse.query<RevenueProof>(REVENUE_SQL, params)
     while (part !== undefined && part.blocks_oversettled !== '0' && (await again())) {
-      ;[part] = await warehouse.query<RevenueProof>(REVENUE_SQL, range)
+      ;[part] = await warehouse.query<RevenueProof>(REVENUE_SQL, params)
     }
     if (part !== undefined) ofChain.set(range.chain, sumOf(ofChain.get(range.chain), part))
   }
@@ -124,12 +133,14 @@ export async function proveRevenue(
 
 function sumOf(before: RevenueProof | undefined, part: RevenueProof): RevenueProof {
   if (before === undefined) return part
-  const sum = (name: Exclude<keyof RevenueProof, 'chain'>): string => String(BigInt(before[name]) + BigInt(part[name]))
+  const sum = (name: Exclude<keyof RevenueProof, 'chain' | 'slots_oversettled'>): string =>
+    String(BigInt(before[name]) + BigInt(part[name]))
   return {
     chain: part.chain,
     proven_wei: sum('proven_wei'),
     settled_wei: sum('settled_wei'),
     nobodys_wei: sum('nobodys_wei'),
     blocks_oversettled: sum('blocks_oversettled'),
+    slots_oversettled: [...before.slots_oversettled, ...part.slots_oversettled].slice(0, SLOTS_NAMED_MAX),
   }
 }

@@ -4,9 +4,18 @@ import type { Missing } from './find-missing.ts'
 
 const EXAMPLES_MAX = 5
 
-/** Records of locked days that, with their corrections, are not what their blocks prove; of one chain if it is not empty. */
-export async function findUncorrected(warehouse: Warehouse, chain: string): Promise<readonly Missing[]> {
-  const differences = (await lockedDifferences(warehouse)).filter((one) => chain === '' || one.chain === chain)
+/**
+ * Records of locked days that, with their corrections, are not what their blocks prove; of one chain if it is not empty, and not of accounts
+ * whose records are `altered`: nothing corrects those.
+ */
+export async function findUncorrected(
+  warehouse: Warehouse,
+  chain: string,
+  altered: ReadonlySet<string> = new Set(),
+): Promise<readonly Missing[]> {
+  const differences = (await lockedDifferences(warehouse)).filter(
+    (one) => (chain === '' || one.chain === chain) && !altered.has(one.account),
+  )
   return [...Map.groupBy(differences, (one) => one.chain)].map(([name, own]) => ({
     chain: name,
     what: `${own.length} blocks of locked days prove something else than was settled of them, and no correction says so yet`,

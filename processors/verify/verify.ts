@@ -2,6 +2,7 @@ import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { JobQueue } from '../../infra/ports/job-queue.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { ROUNDING_GWEI_MAX } from '../../schemas/tables/day-levels.ts'
+import { findAlteredRecords } from './altered-records.ts'
 import { findDayGaps } from './day-gaps.ts'
 import { findMissing, type Missing } from './find-missing.ts'
 import { countDays, type DayProof, holds } from './prove-days.ts'
@@ -87,7 +88,8 @@ export async function verifyTables(verifying: Verifying): Promise<Verdict> {
   const comparison = await findMissing({ ...verifying, ...proving, unprocessed })
   const { days, proofs, wrong, withheld, epochs, settlements, oversettled } = await proveFigures(verifying, proving)
   for (const note of [...verifying.notes, ...comparison.notes]) await print(`${note}.`)
-  const missing = [...comparison.missing, ...(await findUncorrected(verifying.warehouse, chain))]
+  const altered = await tellAltered(verifying, proving)
+  const missing = [...comparison.missing, ...(await findUncorrected(verifying.warehouse, chain, altered.accounts))]
   for (const one of missing) await print(formatMissing(one))
   const untold = await tellUntold(verifying, proving)
   const proven = proofs + epochs.checked + settlements.checked
@@ -97,7 +99,7 @@ export async function verifyTables(verifying: Verifying): Promise<Verdict> {
       `${settlements.checked} settlements, ${settlements.wrong} wrong`,
   )
   return {
-    wrong: wrong + epochs.unexplained + settlements.wrong + oversettled,
+    wrong: wrong + epochs.unexplained + settlements.wrong + oversettled + altered.records,
     withheld,
     missing: missing.length,
     untold,
@@ -147,8 +149,12 @@ async function proveFigures({ warehouse, quiet, print, signal }: Verifying, prov
     await print(`${name} account ${account} slot ${slot}: ${reason}`)
   }
   const revenue = await proveRevenue(warehouse, proving)
-  for (const { chain: name, proven_wei, settled_wei, nobodys_wei, blocks_oversettled: over } of revenue) {
-    const settledOnce = over === '0' ? 'each to one account' : `${over} blocks OVERSETTLED`
+  for (const { chain: name, proven_wei, settled_wei, nobodys_wei, blocks_oversettled: over, ...of } of revenue) {
+    const named = of.slots_oversettled.join(', ')
+    const settledOnce =
+      over === '0'
+        ? 'each to one account'
+        : `${over} blocks OVERSETTLED (slots ${named}${Number(over) > of.slots_oversettled.length ? ', …' : ''})`
     await print(
       `${name} revenue: ${proven_wei} wei proven, ${settled_wei} settled, ${settledOnce}, ${nobodys_wei} nobody's`,
     )
@@ -166,6 +172,24 @@ async function proveFigures({ warehouse, quiet, print, signal }: Verifying, prov
   const oversettled = revenue.reduce((sum, { blocks_oversettled: over }) => sum + Number(over), 0)
   const withheld = [...unanchored.values()].reduce((sum, count) => sum + count, 0)
   return { days: days.size, proofs, wrong, withheld, epochs, settlements, oversettled }
+}
+
+/** Tells of records that were settled for good and are otherwise in the tables than in the log, and whose they are. */
+async function tellAltered(
+  verifying: Verifying,
+  { chain, again }: Proving,
+): Promise<{ readonly records: number; readonly accounts: ReadonlySet<string> }> {
+  const find = async () =>
+    (await findAlteredRecords(verifying)).filter((one) => chain === '' || one.chain === '' || one.chain === chain)
+  let altered = await find()
+  while (altered.length > 0 && (await again())) altered = await find()
+  for (const { chain: name, account, what } of altered) {
+    const where = name === '' ? account : `${name} account ${account}`
+    await verifying.print(
+      `${where} ${what}: WRONG: what was settled for good is not as the log has it. Run \`epochline rebuild --family accounts\`.`,
+    )
+  }
+  return { records: altered.length, accounts: new Set(altered.map(({ account }) => account)) }
 }
 
 /** Names the validators of which nothing could be verified, and says how many they are. */

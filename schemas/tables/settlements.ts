@@ -56,17 +56,19 @@ export function dueSettlementsSql({ blocks, where = '1', recipients }: DueBlocks
   SELECT
     o.chain AS chain, o.account AS account, o.slot AS slot, o.pubkey AS pubkey, o.revenue_wei AS revenue_wei,
     o.block_number AS block_number, o.validator_index AS validator_index, o.revenue_class AS revenue_class,
+    o.recipient AS recipient, o.time AS time,
     if(rates.rate = '', '${RATE_UNSET}', rates.rate) AS fee_rate
   FROM (
     SELECT
       b.chain AS chain, toString(points.account) AS account, b.slot AS slot, toString(b.pubkey) AS pubkey, b.time AS time,
       b.revenue_wei AS revenue_wei, b.block_number AS block_number, b.validator_index AS validator_index,
-      b.revenue_class AS revenue_class
+      b.revenue_class AS revenue_class, b.recipient AS recipient
     FROM (
       SELECT f.chain AS chain, f.slot AS slot, f.day AS day, f.time AS time, f.revenue_wei AS revenue_wei, v.pubkey AS pubkey,
-        f.block_number AS block_number, f.proposer_index AS validator_index, f.revenue_class AS revenue_class
+        f.block_number AS block_number, f.proposer_index AS validator_index, f.revenue_class AS revenue_class,
+        f.recipient AS recipient
       FROM (
-        SELECT chain, slot, day, time, proposer_index, block_number, revenue_class, revenue_wei FROM (${blockRevenuesSql(blocks, recipients)})
+        SELECT chain, slot, day, time, proposer_index, block_number, recipient, revenue_class, revenue_wei FROM (${blockRevenuesSql(blocks, recipients)})
         WHERE ${where} AND revenue_class IN ${PROVEN_CLASSES_SQL}
       ) AS f
       INNER JOIN (SELECT chain, pubkey, validator_index FROM validators FINAL WHERE chain = {chain:String}) AS v

@@ -149,7 +149,8 @@ describe('a block is settled', () => {
     await warehouse.command(
       `INSERT INTO settlements SELECT * REPLACE ('b' AS account) FROM settlements FINAL ORDER BY slot LIMIT 1`,
     )
-    expect(await proveRevenue(warehouse)).toMatchObject([{ blocks_oversettled: '1' }])
+    const [first] = await warehouse.query<{ slot: string }>('SELECT min(slot) AS slot FROM settlements')
+    expect(await proveRevenue(warehouse)).toMatchObject([{ blocks_oversettled: '1', slots_oversettled: [first?.slot] }])
     expect(await proveSettlements(warehouse)).toMatchObject({
       wrong: 1,
       examples: [{ account: 'b', reason: 'settled without proven revenue' }],

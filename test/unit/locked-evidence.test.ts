@@ -10,6 +10,7 @@ import type { EmbeddedMode } from '../../infra/config/types.ts'
 import { openEventLog } from '../../infra/open-ports.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { lockedDifferences } from '../../processors/settlements/locked-differences.ts'
+import { findAlteredRecords } from '../../processors/verify/altered-records.ts'
 import { findUncorrected } from '../../processors/verify/uncorrected.ts'
 import { dayStartSec, parseDay } from '../../schemas/eth/time.ts'
 import { ACCOUNTS_KEY, settlementsLocked } from '../../schemas/events/accounts.ts'
@@ -104,6 +105,8 @@ function sameProposers(records: readonly SettlementRecord[], height: number): re
   return records.filter(isSame).map(({ block_number }) => blockAt(Number(block_number)))
 }
 
+const lockedRows = (warehouse: Warehouse) =>
+  warehouse.query<{ slot: string }>('SELECT slot FROM locked_settlements FINAL ORDER BY slot')
 const lock = (setting: TestSetting, through: string) => lockSettlements(setting, { account: 'a', through })
 const blockRecords = (records: readonly SettlementRecord[]) => records.filter(({ kind }) => kind === 'block')
 const corrections = (records: readonly SettlementRecord[]) => records.filter(({ kind }) => kind === 'correction')
@@ -265,6 +268,65 @@ describe('what is known of a block late', () => {
       return await Promise.all([correctLocked(ports, ONCE, never), correctLocked(ports, ONCE, never)])
     })
     expect(written.toSorted()).toEqual([0, 1])
+    expect((await readAccountBook(setting)).corrections()).toHaveLength(1)
+  })
+
+  it('is not written where the tables alone are other than what was settled, which is told', {
+    timeout: TEST_MS,
+  }, async () => {
+    const setting = await given()
+    const height = (await localBlocks(setting)).get(secondDay) ?? 0
+    await lock(setting, secondDay)
+    await tell(setting, [lateClaim(blockAt(height), 1_000n)])
+    expect(await corrected(setting)).toBe(1)
+    await processed(setting, async (warehouse) => {
+      await using eventLog = await openEventLog(setting.config, setting.log)
+      const [own] = await lockedRows(warehouse)
+      const find = async () =>
+        (await findAlteredRecords({ eventLog, warehouse, signal: never })).map(({ what }) => what)
+      const correct = () => correctLocked({ eventLog, warehouse }, ONCE, never)
+      const undo = (table: string) =>
+        warehouse.command(`ALTER TABLE ${table} DELETE WHERE version > ${BigInt(2 ** 40)} SETTINGS mutations_sync = 1`)
+      const change = (table: string, what: string, where = '1') =>
+        warehouse.command(
+          `INSERT INTO ${table} SELECT * REPLACE (${what}, version + ${BigInt(2 ** 41)} AS version) FROM ${table} FINAL WHERE ${where}`,
+        )
+      const ofOne = `slot = ${own?.slot}`
+      expect(await find()).toEqual([])
+      await change('locked_settlements', 'user_reward_wei + 5 AS user_reward_wei', ofOne)
+      expect(await find()).toEqual([`slot ${own?.slot}`])
+      expect(await findUncorrected(warehouse, '', new Set(['a']))).toEqual([])
+      expect(await findUncorrected(warehouse, '')).toHaveLength(1)
+      expect(await correct()).toBe(0)
+      await undo('locked_settlements')
+      for (const what of [
+        `'0x${'01'.repeat(20)}' AS fee_address`,
+        'time + 1 AS time',
+        'validator_index + 1 AS validator_index',
+        "'0.5' AS fee_rate",
+        'settled_version + 1 AS settled_version',
+      ]) {
+        await change('locked_settlements', what, ofOne)
+        expect(await find(), what).toEqual([`slot ${own?.slot}`])
+        await undo('locked_settlements')
+      }
+      await change('settlement_corrections', 'user_reward_wei - 5 AS user_reward_wei')
+      expect(await find()).toEqual(['correction 1'])
+      expect(await correct()).toBe(0)
+      await undo('settlement_corrections')
+      await change('settlement_corrections', 'number + 7 AS number')
+      expect(await find()).toEqual(['correction 8'])
+      await undo('settlement_corrections')
+      await change('settlement_locks', 'through - 1 AS through')
+      expect(await find()).toEqual([`the lock through ${secondDay}`])
+      await undo('settlement_locks')
+      await change('settlement_locks', "'another' AS lock_id")
+      expect(await find()).toEqual(['a lock'])
+      await undo('settlement_locks')
+      await warehouse.command(`ALTER TABLE locked_settlements DELETE WHERE ${ofOne} SETTINGS mutations_sync = 1`)
+      expect(await find()).toEqual([`slot ${own?.slot}`])
+      expect(await correct()).toBe(0)
+    })
     expect((await readAccountBook(setting)).corrections()).toHaveLength(1)
   })
 

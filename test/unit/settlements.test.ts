@@ -16,6 +16,8 @@ import { withFailedPayment } from './changed-events.ts'
 import { dumpTables, projecting, rebuildFrom } from './projecting.ts'
 import { chain, type Row, rebuiltTablesOfFile } from './rebuilt-tables.ts'
 
+/** Behind those of all that is right. */
+const ALTERED_VERSION = 2 ** 40
 const TEST_MS = 60_000
 const never = new AbortController().signal
 const { stores, warehouse, rebuilt, whole } = rebuiltTablesOfFile()
@@ -98,10 +100,32 @@ describe('a settlement', () => {
     const [first, second] = (await settled()).map(({ slot }) => slot)
     const change = (what: string) =>
       warehouse().command(
-        `INSERT INTO settlements SELECT * REPLACE (${what}, version + 1 AS version) FROM settlements AS s FINAL WHERE s.slot = ${second}`,
+        `INSERT INTO settlements SELECT * REPLACE (${what}) FROM settlements AS s FINAL WHERE s.slot = ${second}`,
       )
     await warehouse().command(`ALTER TABLE settlements DELETE WHERE slot = ${first} SETTINGS mutations_sync = 1`)
-    await change('service_fee_wei + 1 AS service_fee_wei, user_reward_wei - 1 AS user_reward_wei')
+    const altered = async (what: string): Promise<readonly string[]> => {
+      await change(`${what}, version + ${ALTERED_VERSION} AS version`)
+      const { examples } = await proveSettlements(warehouse())
+      await warehouse().command(
+        `ALTER TABLE settlements DELETE WHERE version > ${ALTERED_VERSION} SETTINGS mutations_sync = 1`,
+      )
+      return examples.filter(({ slot }) => slot === second).map(({ reason }) => reason)
+    }
+    const [named, timed, paid] = [
+      'it names another block or proposer than the chain',
+      'its time is not that of the block',
+      'its class or payee is not that of the block',
+    ]
+    expect(await altered('block_number + 1 AS block_number')).toEqual([named])
+    expect(await altered('validator_index + 1 AS validator_index')).toEqual([named])
+    expect(await altered(`'0x${'aa'.repeat(48)}' AS pubkey`)).toEqual([named])
+    expect(await altered('time + 3456000 AS time')).toEqual([timed])
+    expect(await altered(`'0x${'01'.repeat(20)}' AS fee_address`)).toEqual([paid])
+    expect(await altered("'coinbase_is_proposer' AS revenue_class")).toEqual([paid])
+    expect(await altered('time AS time')).toEqual([])
+    await change(
+      'service_fee_wei + 1 AS service_fee_wei, user_reward_wei - 1 AS user_reward_wei, version + 1 AS version',
+    )
     await change('slot + 1000 AS slot')
     expect(await proveSettlements(warehouse())).toEqual({
       checked: chain.settledBlocks + 1,
