@@ -1,5 +1,7 @@
 import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
+import type { SettledSpan } from '../../schemas/settled-rows.ts'
 import { dueSettlementsSql, serviceFeeSql } from '../../schemas/tables/settlements.ts'
+import { chainClocks } from '../rewards/days.ts'
 import { type Checked, checkRanges, PROVE_ALL, type Proving } from './proving.ts'
 
 export interface SettlementFault {
@@ -23,7 +25,8 @@ const OF_DAYS = `f.chain = {chain:String} AND f.day IN (SELECT day FROM finalize
 
 const PROVEN_SQL = dueSettlementsSql({ blocks: OF_DAYS, where: 'slot BETWEEN {first:UInt64} AND {last:UInt64}' })
 
-const SETTLEMENTS_SQL = `
+/** `mine` is a further condition on the account's name, of both sides. */
+const settlementsSql = (mine = ''): string => `
 SELECT
   if(p.account = '', s.chain, p.chain) AS chain, if(p.account = '', s.account, p.account) AS account, if(p.account = '', s.slot, p.slot) AS slot,
   multiIf(
@@ -39,8 +42,8 @@ SELECT
     s.time != p.time, 'its time is not that of the block',
     (toString(s.revenue_class), toString(s.fee_address)) != (p.revenue_class, p.recipient), 'its class or payee is not that of the block',
     '') AS reason
-FROM (SELECT * FROM (${PROVEN_SQL}) WHERE account != '') AS p
-FULL JOIN (SELECT * FROM settlements FINAL WHERE ${IN_RANGE}) AS s ON s.chain = p.chain AND s.account = p.account AND s.slot = p.slot`
+FROM (SELECT * FROM (${PROVEN_SQL}) WHERE account != '' ${mine}) AS p
+FULL JOIN (SELECT * FROM settlements FINAL WHERE ${IN_RANGE} ${mine}) AS s ON s.chain = p.chain AND s.account = p.account AND s.slot = p.slot`
 
 /**
  * Checks that every proven block is settled once, whole, for the account that had its proposer that day, at the rate in force, with the block's own time,
@@ -55,7 +58,28 @@ export async function proveSettlements(
   return await checkRanges(warehouse, FAULTS, { ranges, again })
 }
 
-const FAULTS = { sql: SETTLEMENTS_SQL, isWrong: "reason != ''", order: 'chain, account, slot' }
+/** The same of one account's blocks in a time, before what was settled of them is kept for good. */
+export async function proveSettledSpan(
+  warehouse: Warehouse,
+  { account, fromSec, toSec }: SettledSpan,
+  again: Proving['again'],
+): Promise<SettlementProof> {
+  const clocks = await chainClocks(warehouse)
+  const ranges = (await slotRanges(warehouse, '', SLOTS_PER_STATEMENT)).flatMap((range) => {
+    const clock = clocks.get(range.chain)
+    if (clock === undefined) return []
+    const first = Math.max(range.first, Math.ceil((fromSec - clock.genesisTimeSec) / clock.secondsPerSlot))
+    const last = Math.min(range.last, Math.ceil((toSec - clock.genesisTimeSec) / clock.secondsPerSlot) - 1)
+    return first > last ? [] : [{ chain: range.chain, account, first, last }]
+  })
+  return await checkRanges(
+    warehouse,
+    { ...FAULTS, sql: settlementsSql('AND account = {account:String}') },
+    { ranges, again },
+  )
+}
+
+const FAULTS = { sql: settlementsSql(), isWrong: "reason != ''", order: 'chain, account, slot' }
 
 const SLOTS_SQL = `
 SELECT chain, min(slot) AS first, max(slot) AS last FROM (

@@ -347,6 +347,25 @@ describe('what is known of a block late', () => {
   })
 })
 
+it('nothing is locked while a settlement is not what its block proves', { timeout: TEST_MS }, async () => {
+  const setting = await given()
+  const height = (await localBlocks(setting)).get(firstDay) ?? 0
+  const change = async (what: string, version: number) =>
+    await processed(setting, async (warehouse) => {
+      await warehouse.command(
+        `INSERT INTO settlements SELECT * REPLACE (${what}, version + ${version} AS version) FROM settlements FINAL WHERE block_number = ${height}`,
+      )
+    })
+  await change('user_reward_wei + 1 AS user_reward_wei, revenue_wei + 1 AS revenue_wei', 1)
+  await expect(lock(setting, secondDay)).rejects.toThrow(
+    /1 settlements of a are not what their blocks prove, e.g. mainnet slot \d+: settled revenue differs from the block/,
+  )
+  expect((await readAccountBook(setting)).locks()).toEqual([])
+  await change('user_reward_wei - 1 AS user_reward_wei, revenue_wei - 1 AS revenue_wei', 2)
+  await lock(setting, secondDay)
+  expect((await readAccountBook(setting)).locks()).toHaveLength(1)
+})
+
 it('a day that an earlier release locked can be locked again, which keeps what is settled of it', {
   timeout: TEST_MS,
 }, async () => {
