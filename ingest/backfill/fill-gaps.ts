@@ -26,8 +26,8 @@ interface FillGapsOptions {
 }
 
 /**
- * Fills one gap after the other, also behind those that a backfill refuses with AppError `usage`, and resolves with these. Throws whatever else
- * `fill` throws, and once the signal aborts that too.
+ * Fills one gap after the other, also behind those that a backfill refuses with AppError `usage`, and resolves with these. Of a gap whose
+ * older part is gone from the nodes the newer one is filled. Throws whatever else `fill` throws, and once the signal aborts that too.
  */
 export async function fillGaps({
   gaps,
@@ -39,19 +39,49 @@ export async function fillGaps({
   const refused: RefusedGap[] = []
   // Nodes that were waited for in vain are not for each further gap: a log may have hundreds of what they no longer have.
   let waitMs = goneAfterMs
-  for (const gap of gaps) {
+  const tryOne = async (gap: EpochGap): Promise<RefusedGap | undefined> => {
     try {
       await fill(gap, waitMs)
       waitMs = goneAfterMs
+      return undefined
     } catch (error) {
       if (signal.aborted || !(error instanceof AppError && error.code === 'usage')) throw error
       const one = { ...gap, reason: reasonOf(gap, error), message: error.message }
       if (one.reason !== 'unsupported') waitMs = 0
-      refused.push(one)
-      onRefused?.(one)
+      return one
     }
   }
+  for (const gap of gaps) {
+    const whole = await tryOne(gap)
+    const one = whole === undefined || whole.reason === 'unsupported' ? whole : await fillNewer(whole, tryOne)
+    if (one === undefined) continue
+    refused.push(one)
+    onRefused?.(one)
+  }
   return refused
+}
+
+/**
+ * Fills what nodes still have of a gap that they refuse as a whole: they drop the oldest first, so where the part from an epoch on is refused,
+ * that epoch and all before it are gone. Each try halves what may be there. Returns what is left.
+ */
+async function fillNewer(
+  gap: RefusedGap,
+  tryOne: (gap: EpochGap) => Promise<RefusedGap | undefined>,
+): Promise<RefusedGap> {
+  const { reason: _, message: __, ...what } = gap
+  let last = gap
+  let [low, high] = [gap.fromEpoch + 1, gap.toEpoch]
+  while (low <= high) {
+    const middle = Math.ceil((low + high) / 2)
+    const refused = await tryOne({ ...what, fromEpoch: middle, toEpoch: high })
+    if (refused === undefined) high = middle - 1
+    else {
+      last = refused
+      low = middle + 1
+    }
+  }
+  return { ...last, fromEpoch: gap.fromEpoch, toEpoch: high }
 }
 
 /** What no node has is told with the node's fault as the cause. */

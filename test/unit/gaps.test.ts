@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { backfill } from '../../ingest/backfill/backfill.ts'
 import type { EpochRange } from '../../ingest/backfill/epoch-range.ts'
-import { countByReason, type FillGap, fillGaps } from '../../ingest/backfill/fill-gaps.ts'
+import { countByReason, type FillGap, fillGaps, type RefusedGap } from '../../ingest/backfill/fill-gaps.ts'
 import { findGaps } from '../../ingest/backfill/gaps.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
@@ -185,6 +185,35 @@ describe('gaps that are filled', () => {
     expect(await written()).toEqual(before)
   })
 
+  test.each([
+    [2, []],
+    [3, [2]],
+    [700, [699]],
+    [999, [998]],
+    [1_000, [999]],
+    [1_001, [1_000]],
+  ])('are filled from where nodes have them, epoch %i', async (goneBefore, ends) => {
+    const lagging = new AppError('node_lagging', 'not here', isRetryable)
+    const filled = new Set<number>()
+    let tries = 0
+    const fillOne: FillGap = async ({ fromEpoch, toEpoch }) => {
+      tries++
+      if (fromEpoch < goneBefore) throw new AppError('usage', `${fromEpoch} is gone`, { cause: lagging })
+      for (let epoch = fromEpoch; epoch <= toEpoch; epoch++) filled.add(epoch)
+    }
+    const gap = { fromEpoch: 2, toEpoch: 1_000, lacking: undefined, isComputed: false }
+    const told: RefusedGap[] = []
+    const onRefused = (one: RefusedGap) => told.push(one)
+    const refused = await fillGaps({ gaps: [gap], fill: fillOne, onRefused, goneAfterMs: 0, signal: never })
+    expect(refused.map(({ fromEpoch, toEpoch, reason }) => [fromEpoch, toEpoch, reason])).toEqual(
+      ends.map((toEpoch) => [2, toEpoch, 'gone']),
+    )
+    expect(told).toEqual(refused)
+    const all = Array.from({ length: 1_001 - Math.max(2, goneBefore) }, (_, i) => Math.max(2, goneBefore) + i)
+    expect([...filled].toSorted((a, b) => a - b)).toEqual(all)
+    expect(tries).toBeLessThanOrEqual(12)
+  })
+
   test('wait for nodes once, not once for each of them', async () => {
     const { asked, run } = await given(6)
     await run(20)
@@ -198,13 +227,13 @@ describe('gaps that are filled', () => {
     const { gaps } = await given(0)
     const lagging = new AppError('node_lagging', 'not here', isRetryable)
     const waits: number[] = []
-    const isGone = [true, true, false, true]
+    const isGone = [true, true, true, false, true]
     const fillOne: FillGap = async (_, planGoneAfterMs) => {
       waits.push(planGoneAfterMs)
       if (isGone[waits.length - 1]) throw new AppError('usage', 'gone', { cause: lagging })
     }
     await fillGaps({ gaps, fill: fillOne, goneAfterMs: 20, signal: never })
-    expect(waits).toEqual([20, 0, 0, 20])
+    expect(waits).toEqual([20, 0, 0, 0, 20])
   })
 
   test('are told as refused with the reason, at once', async () => {
