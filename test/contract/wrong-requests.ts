@@ -105,7 +105,7 @@ export const WRONG_EXITS: readonly WrongRequest[] = [
   [{}, NO_PUBKEYS],
   [{ pubkeys: null }, NO_PUBKEYS],
   [{ pubkeys: '' }, NO_PUBKEYS],
-  [{ pubkeys: 'null' }, NO_PUBKEYS],
+  [{ pubkeys: 'null' }, 'pubkeys must be array'],
   [{ pubkeys: [] }, 'pubkeys must not have fewer than 1 items'],
   [{ pubkeys: KEY }, 'pubkeys must be array'],
   [{ pubkeys: 'all' }, 'pubkeys must be array'],
