@@ -7,7 +7,7 @@ import { dumpTables, projectEverything, projecting, WantedLater } from './projec
 import { inTurns, renamed } from './renamed-chain.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
-const TEST_MS = 60_000
+const TEST_MS = 120_000
 const given = givenChain()
 const both = inTurns(given.events, renamed(given.events, 'hoodi'))
 const stores = storesOfFile()
