@@ -13,6 +13,7 @@ import { prepareRuntime } from './infra/runtime.ts'
 import { openScreen } from './infra/screen.ts'
 import packageJson from './package.json' with { type: 'json' }
 import { AppError } from './schemas/errors.ts'
+import { FAMILIES } from './schemas/tables/projections.ts'
 import { isAbortOf } from './schemas/wait.ts'
 
 prepareRuntime()
@@ -130,7 +131,7 @@ program
   .description('take back what the log has of a chain and the final chain has not; what was taken back is read again')
   .option('--from-epoch <epoch>', 'read all epochs from this one on again; default: from the first that is not final')
   .option('--yes', 'do it: served figures change', false)
-  .option('--even-locked', 'settlements of locked days change too', false)
+  .option('--even-locked', 'days of locked settlements, too: what a lock keeps stays, and is corrected beside', false)
   .addOption(chainOption())
   .action((options: { fromEpoch?: string; yes: boolean; evenLocked: boolean; chain?: string }) =>
     run(async (setting) => (await import('./commands/repair.ts')).runRepair(setting, options)),
@@ -139,10 +140,7 @@ program
   .command('rebuild')
   .description('build the tables anew from the event log, beside the live ones, and put them in their place')
   .option('--chain <name>', 'only the rows of this chain')
-  .option(
-    '--family <name>',
-    'only the tables of this family: rewards, execution, settlements, validators, head, accounts',
-  )
+  .option('--family <name>', `only the tables of this family: ${Object.keys(FAMILIES).join(', ')}`)
   .action((options: { chain?: string; family?: string }) =>
     run(async (setting) => (await import('./commands/rebuild.ts')).runRebuild(setting, options)),
   )
@@ -181,7 +179,7 @@ program
   .command('remove')
   .description('take back everything that was ingested of a chain that is paused or no longer configured')
   .argument('<name>', 'name of the chain, e.g. scroll_mainnet')
-  .option('--even-locked', 'settlements of locked days go too', false)
+  .option('--even-locked', 'though settlements are locked: what a lock keeps stays on record', false)
   .action((name: string, options: { evenLocked: boolean }) =>
     run(async (setting) => (await import('./commands/chain.ts')).removeChain(setting, name, options)),
   )

@@ -68,10 +68,13 @@ function refuseLocked(book: AccountBook, chain: string): void {
     const fromDay = days.reduce((first, day) => Math.min(first, day), Number.POSITIVE_INFINITY)
     if (fromDay > through) return []
     const since = fromDay === FIRST_DAY ? 'the start of all history' : formatDay(fromDay)
-    return [
-      `The settlements of ${account} are locked through ${formatDay(through)}, and those of its validators of ${chain} would be gone from ${since} on.`,
-    ]
+    // A lock of an earlier release has kept nothing.
+    const isKept = book.keptThrough(account) === through
+    const what = isKept
+      ? `what it was settled of ${chain} from ${since} on stays as it was recorded, and no block would be there that proves it.`
+      : `those of its validators of ${chain} would be gone from ${since} on.`
+    return [`The settlements of ${account} are locked through ${formatDay(through)}, and ${what}`]
   })
   if (sentences.length === 0) return
-  throw new AppError('usage', [...sentences, 'With --even-locked they are; nothing was removed.'].join('\n'))
+  throw new AppError('usage', [...sentences, 'With --even-locked the chain is removed; nothing was.'].join('\n'))
 }

@@ -1,6 +1,6 @@
 import type { Log } from '../infra/ports/log.ts'
 import { type LockedDifference, lockedDifferences } from '../processors/settlements/locked-differences.ts'
-import { findAlteredRecords } from '../processors/verify/altered-records.ts'
+import { compareRecords } from '../processors/verify/altered-records.ts'
 import { whySettlementsAreUnknown } from '../processors/verify/behind-log.ts'
 import { formatInstant } from '../schemas/eth/time.ts'
 import { ACCOUNTS_KEY, settlementCorrected } from '../schemas/events/accounts.ts'
@@ -80,7 +80,7 @@ async function withoutAltered(
   differences: readonly LockedDifference[],
 ): Promise<readonly LockedDifference[]> {
   if (differences.length === 0) return differences
-  const altered = await findAlteredRecords(ports)
+  const { altered } = await compareRecords(ports)
   for (const { chain, account, what } of altered)
     log?.error({ chain, account, what }, 'what was settled for good is not as the log has it: verify says what to do')
   const accounts = new Set(altered.map(({ account }) => account))

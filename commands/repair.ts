@@ -66,8 +66,8 @@ function refuseLocked(book: AccountBook, { chain, fromEpoch }: Damage): void {
   if (locked === undefined) return
   throw new AppError(
     'usage',
-    `The settlements of ${locked.account} are locked through ${formatDay(locked.through)}, and those from ${formatDay(firstDay)} on would be ` +
-      'made again: with --even-locked they are; nothing was changed.',
+    `The settlements of ${locked.account} are locked through ${formatDay(locked.through)}, and days from ${formatDay(firstDay)} on would be read ` +
+      `again: ${locked.keeps ? 'recorded settlements stay, and get corrections beside them' : 'their settlements would be others'}. With --even-locked they are read; nothing was changed.`,
   )
 }
 

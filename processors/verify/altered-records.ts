@@ -20,6 +20,12 @@ export interface AlteredRecord {
   readonly what: string
 }
 
+export interface ComparedRecords {
+  /** That locks keep, and corrections. */
+  readonly compared: number
+  readonly altered: readonly AlteredRecord[]
+}
+
 /** Events that no group can process either: they are told as dead letters. */
 const FACTS = [settlementsKept, settlementCorrected, settlementsLocked] as const
 
@@ -58,19 +64,23 @@ const LONE_MAX = 1_000
 
 /**
  * Compares the tables of what was settled for good, that is the records that locks keep, the locks and all corrections, with the events that say it. Nothing else
- * follows from other rows of the tables there: what is altered would be served, and taken for what was settled.
+ * follows from other rows of the tables there: what is altered would be served, and taken for what was settled. Those of one chain, and locks, if `chain` is not empty.
  */
-export async function findAlteredRecords({
+export async function compareRecords({
   eventLog,
   warehouse,
+  chain: only = '',
   signal,
 }: {
   readonly eventLog: EventLog
   readonly warehouse: Warehouse
+  readonly chain?: string | undefined
   readonly signal: AbortSignal
-}): Promise<readonly AlteredRecord[]> {
+}): Promise<ComparedRecords> {
+  const isMeant = ({ chain }: { readonly chain: string }): boolean => [chain, ''].includes(only) || chain === ''
   const facts = await readLogFacts(eventLog, signal)
-  if (facts === undefined) return []
+  if (facts === undefined) return { compared: 0, altered: [] }
+  let compared = 0
   const { unnamedChain } = facts
   const altered: AlteredRecord[] = []
   const lockIds = new Set<string>()
@@ -81,10 +91,14 @@ export async function findAlteredRecords({
     if (event.type === settlementsKept.name) {
       const kept = decodeEvent(settlementsKept, event, unnamedChain)
       lockIds.add(kept.lockId)
+      if (!isMeant(kept)) continue
+      compared += kept.records.length
       altered.push(...(await alteredOfKept(warehouse, kept)))
     } else if (event.type === settlementCorrected.name) {
       const correction = decodeEvent(settlementCorrected, event, unnamedChain)
       corrections.push(`${correction.chain} ${correction.account} ${correction.number}`)
+      if (!isMeant(correction)) continue
+      compared++
       altered.push(...(await alteredCorrection(warehouse, correction)))
     } else {
       const lock = decodeEvent(settlementsLocked, event, unnamedChain)
@@ -97,7 +111,7 @@ export async function findAlteredRecords({
     corrections,
     limit: LONE_MAX,
   })
-  return [...altered, ...lone]
+  return { compared, altered: [...altered, ...lone.filter(isMeant)] }
 }
 
 function isFact({ event }: StoredEvent): boolean {

@@ -2,7 +2,7 @@ import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { JobQueue } from '../../infra/ports/job-queue.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { ROUNDING_GWEI_MAX } from '../../schemas/tables/day-levels.ts'
-import { findAlteredRecords } from './altered-records.ts'
+import { compareRecords } from './altered-records.ts'
 import { findDayGaps } from './day-gaps.ts'
 import { findMissing, type Missing } from './find-missing.ts'
 import { countDays, type DayProof, holds } from './prove-days.ts'
@@ -179,10 +179,11 @@ async function tellAltered(
   verifying: Verifying,
   { chain, again }: Proving,
 ): Promise<{ readonly records: number; readonly accounts: ReadonlySet<string> }> {
-  const find = async () =>
-    (await findAlteredRecords(verifying)).filter((one) => chain === '' || one.chain === '' || one.chain === chain)
-  let altered = await find()
-  while (altered.length > 0 && (await again())) altered = await find()
+  const compare = () => compareRecords({ ...verifying, chain })
+  let { compared, altered } = await compare()
+  while (altered.length > 0 && (await again())) ({ compared, altered } = await compare())
+  if (compared > 0 && altered.length === 0 && !verifying.quiet)
+    await verifying.print(`${compared} records that locks keep, or that correct them, are as the log has them`)
   for (const { chain: name, account, what } of altered) {
     const where = name === '' ? account : `${name} account ${account}`
     await verifying.print(

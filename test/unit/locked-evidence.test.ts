@@ -10,7 +10,7 @@ import type { EmbeddedMode } from '../../infra/config/types.ts'
 import { openEventLog } from '../../infra/open-ports.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { lockedDifferences } from '../../processors/settlements/locked-differences.ts'
-import { findAlteredRecords } from '../../processors/verify/altered-records.ts'
+import { compareRecords } from '../../processors/verify/altered-records.ts'
 import { findUncorrected } from '../../processors/verify/uncorrected.ts'
 import { dayStartSec, parseDay } from '../../schemas/eth/time.ts'
 import { ACCOUNTS_KEY, settlementsLocked } from '../../schemas/events/accounts.ts'
@@ -283,7 +283,7 @@ describe('what is known of a block late', () => {
       await using eventLog = await openEventLog(setting.config, setting.log)
       const [own] = await lockedRows(warehouse)
       const find = async () =>
-        (await findAlteredRecords({ eventLog, warehouse, signal: never })).map(({ what }) => what)
+        (await compareRecords({ eventLog, warehouse, signal: never })).altered.map(({ what }) => what)
       const correct = () => correctLocked({ eventLog, warehouse }, ONCE, never)
       const undo = (table: string) =>
         warehouse.command(`ALTER TABLE ${table} DELETE WHERE version > ${BigInt(2 ** 40)} SETTINGS mutations_sync = 1`)

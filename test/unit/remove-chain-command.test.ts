@@ -13,8 +13,9 @@ import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
 const settings = settingsOfFile()
 const time = '2026-03-01T00:00:00.000Z'
 
-function locked(account: string, through: string): EncodedEvent {
-  return encodeEvent(settlementsLocked, { id: 'lock', key: ACCOUNTS_KEY, time, data: { account, through, lockId: '' } })
+/** Of an earlier release, which kept nothing, where it has no id. */
+function locked(account: string, through: string, lockId = ''): EncodedEvent {
+  return encodeEvent(settlementsLocked, { id: 'lock', key: ACCOUNTS_KEY, time, data: { account, through, lockId } })
 }
 
 /** A log with something of mainnet, which the configuration no longer has, and these facts. */
@@ -43,12 +44,16 @@ it('a chain of which settlements are locked is removed only where that is asked 
     tracked('b', [givenKey(1)]),
     locked('a', '2026-01-07'),
     locked('b', '2026-01-03'),
+    created('c'),
+    tracked('c', [givenKey(2)], '2026-01-05'),
+    locked('c', '2026-01-07', 'kept'),
   )
   expect(await refusal(removeChain(setting, 'mainnet', { evenLocked: false }))).toBe(
     [
       'The settlements of a are locked through 2026-01-07, and those of its validators of mainnet would be gone from 2026-01-05 on.',
       'The settlements of b are locked through 2026-01-03, and those of its validators of mainnet would be gone from the start of all history on.',
-      'With --even-locked they are; nothing was removed.',
+      'The settlements of c are locked through 2026-01-07, and what it was settled of mainnet from 2026-01-05 on stays as it was recorded, and no block would be there that proves it.',
+      'With --even-locked the chain is removed; nothing was.',
     ].join('\n'),
   )
   expect(await isRemoved(setting)).toBe(false)
