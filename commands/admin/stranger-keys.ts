@@ -6,7 +6,7 @@ import type { Setting } from '../setting.ts'
 import type { KeysOfChain } from './ownership-rules.ts'
 
 /** An operator waits for it; whoever has a slow node hears it from the program's log. */
-const ASKING_MAX_MS = 15_000
+const ASKING_MAX_MS = 8_000
 const NAMED_MAX = 3
 
 /** Says of keys that the chain's final registry does not have: a validator to be, or a slip. Nodes may be away: that is said, too. */

@@ -241,7 +241,7 @@ describe('a command', () => {
     )
     expect(tracked).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^1 validators .*\nnote: no node of mainnet could be asked/s),
+      stdout: expect.stringMatching(/^1 validators .*\nnote: no node of mainnet has said within 8 s/s),
     })
     const tokens = await runCommand(list, env)
     expect(tokens.stdout).toMatch(
