@@ -3,6 +3,7 @@ import { logInRoute, logOutRoute, requestResetRoute, resetRoute } from '../../sc
 import { accountOperation } from './account.ts'
 import { codeNotValid, DONE, emailRefusal, notLoggedIn, wrongPassword } from './answers.ts'
 import { LOG_IN_LIMIT, MAIL_LIMIT } from './attempts.ts'
+import { openByCode } from './mailed-code.ts'
 import { HAS_NONE_MESSAGE, resetMessage } from './messages.ts'
 import { digestOf, newSecret } from './secrets.ts'
 
@@ -35,11 +36,4 @@ export const requestReset = accountOperation(requestResetRoute, async ({ body: {
   return DONE
 })
 
-export const resetPassword = accountOperation(resetRoute, async ({ body: { email, code, password } }, accounts) => {
-  const refusal = emailRefusal(email)
-  if (refusal !== undefined) return refusal
-  const made = await accounts.passwordOf(email, password)
-  const address = accounts.secrets.addressOf(email)
-  const { status } = await accounts.ask({ kind: 'reset', code: digestOf(code), address, password: made })
-  return status === 'done' ? DONE : codeNotValid()
-})
+export const resetPassword = accountOperation(resetRoute, openByCode('reset', codeNotValid))

@@ -3,6 +3,7 @@ import { signUpRoute, verifyRoute } from '../../schemas/routes/account/sign-up.t
 import { accountOperation } from './account.ts'
 import { codeOrPasswordNotValid, DONE, emailRefusal } from './answers.ts'
 import { MAIL_LIMIT } from './attempts.ts'
+import { openByCode } from './mailed-code.ts'
 import { HAS_ACCOUNT_MESSAGE, verifyMessage } from './messages.ts'
 import { digestOf, newAccountName, newSecret } from './secrets.ts'
 
@@ -21,11 +22,4 @@ export const signUp = accountOperation(signUpRoute, async ({ body: { email, pass
   return DONE
 })
 
-export const verifyEmail = accountOperation(verifyRoute, async ({ body: { email, code, password } }, accounts) => {
-  const refusal = emailRefusal(email)
-  if (refusal !== undefined) return refusal
-  const made = await accounts.passwordOf(email, password)
-  const address = accounts.secrets.addressOf(email)
-  const { status } = await accounts.ask({ kind: 'verify', code: digestOf(code), address, password: made })
-  return status === 'done' ? DONE : codeOrPasswordNotValid()
-})
+export const verifyEmail = accountOperation(verifyRoute, openByCode('verify', codeOrPasswordNotValid))

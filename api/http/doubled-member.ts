@@ -6,9 +6,11 @@ const PIECES = /("(?:[^"\\]+|\\.)*")(\s*:)?|[{}[\]]/g
  * be JSON. `JSON.parse` takes the last one without a word, and who looks over a body may have seen the first.
  */
 export function doubledMember(json: string): string | undefined {
-  const names: Set<string>[] = []
+  /** Of each object that is open; a list has none. */
+  const names: (Set<string> | undefined)[] = []
   for (const [piece, text, colon] of json.matchAll(PIECES)) {
-    if (piece === '{' || piece === '[') names.push(new Set())
+    if (piece === '{') names.push(new Set())
+    else if (piece === '[') names.push(undefined)
     else if (piece === '}' || piece === ']') names.pop()
     else if (colon !== undefined) {
       const name = JSON.parse(text as string) as string

@@ -168,9 +168,6 @@ function bodyParser(schema: TObject): Parse<string | null> {
   return (text) => {
     const json = parseJson(text)
     if (json === undefined) return { status: 'unreadable', why: 'the body is not a JSON object' }
-    const doubled = text === null ? undefined : doubledMember(text)
-    if (doubled !== undefined)
-      return refuse('400', `${doubled.slice(0, DETAIL_CHARACTERS_MAX)} is given more than once`)
     const slip = Object.keys(json).find(
       (key) => !checks.has(key) && (isClosed || isFilter(key) || properties.some(([name]) => isMeant(key, name))),
     )
@@ -188,6 +185,10 @@ function bodyParser(schema: TObject): Parse<string | null> {
       if (refusal !== undefined) return refusal
       value[name] = json[name]
     }
+    // Last, since it takes longer than all else: of a body that is refused anyway nobody has to know it.
+    const doubled = text === null ? undefined : doubledMember(text)
+    if (doubled !== undefined)
+      return refuse('400', `${doubled.slice(0, DETAIL_CHARACTERS_MAX)} is given more than once`)
     return { status: 'parsed', value }
   }
 }

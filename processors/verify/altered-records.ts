@@ -26,7 +26,7 @@ export interface ComparedRecords {
   readonly altered: readonly AlteredRecord[]
 }
 
-/** Events that no group can process either: they are told as dead letters. */
+/** What records and locks follow from. Those of a newer release no group can process either: they are told as dead letters. */
 const FACTS = [settlementsKept, settlementCorrected, settlementsLocked] as const
 
 const KEPT_SQL = `
