@@ -63,8 +63,9 @@ export const settledRewards = defineRoute({
   paths: ['/api/v1/cloud/validator/el/settle/rewards'],
   summary: 'Settled execution-layer rewards',
   description:
-    'One record per finalized block of a validator that was the account’s on the block’s day, and per correction, whose time ' +
-    'lies in the UTC+8 days `[start_date, end_date)`, newest first. Records of locked days never change, whatever is found out of their ' +
+    'One record per finalized block, of a validator that was the account’s on the block’s day, of which is proven what it paid, and per ' +
+    'correction, whose time lies in the UTC+8 days `[start_date, end_date)`, newest first. A block of which that is not proven has no record: ' +
+    '`blocks_unproven_count` of daily rewards counts it. Records of locked days never change, whatever is found out of their ' +
     'blocks: what they lack or have too much is a correction of the day on which it was found. The sums cover the whole filter, not the page. Without dates: the last 31 days, today included. ' +
     'Only `start_date`: through today. Only `end_date`: the 31 days before it. A range has at most 31 days, but for CSV.',
   query: Type.Object({
