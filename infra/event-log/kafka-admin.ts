@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import kafkajs, { type Admin } from 'kafkajs'
 import type { Position } from '../../schemas/events/envelope.ts'
+import type { Offsets } from '../ports/event-log.ts'
 import { isKafkaError, withKafkaErrors } from './kafka-errors.ts'
 
 /** With pauses doubling from 0.2 s these are about 25 s, longer than the election of a new leader. */
@@ -41,15 +42,21 @@ export async function untilReadable(admin: Admin, topic: string, positions: read
   }
 }
 
-/** Number of offsets between what the group has committed, or the beginning, and the end. */
-export async function groupLag(admin: Admin, topic: string, groupId: string): Promise<bigint> {
+/** Number of offsets between what the group has committed, or the beginning, and the end, or `until` where that is given. */
+export async function groupLag(
+  admin: Admin,
+  topic: string,
+  { groupId, until }: { readonly groupId: string; readonly until?: Offsets | undefined },
+): Promise<bigint> {
   const [offsets, progress] = await ask(admin, 'lag', () =>
     Promise.all([admin.fetchTopicOffsets(topic), admin.fetchOffsets({ groupId, topics: [topic] })]),
   )
   const committed = new Map(progress[0]?.partitions.map(({ partition, offset }) => [partition, BigInt(offset)]))
   return offsets.reduce((lag, { partition, low, high }) => {
     const next = committed.get(partition) ?? -1n // also Kafka's answer for a group that has committed nothing
-    return lag + BigInt(high) - (next < 0n ? BigInt(low) : next)
+    const end = until === undefined ? BigInt(high) : (until.get(partition) ?? 0n)
+    const left = end - (next < 0n ? BigInt(low) : next)
+    return left > 0n ? lag + left : lag
   }, 0n)
 }
 

@@ -216,8 +216,8 @@ class KafkaEventLog implements EventLog {
   }
 
   /** This counts also the markers that follow a lease's events, and in a compacted topic the events dropped since. */
-  async lag(topic: Topic, group: string): Promise<bigint> {
-    return groupLag(this.#wiring.admin, this.#topic(topic).name, this.#groupId(topic, group))
+  async lag(topic: Topic, group: string, until?: Offsets): Promise<bigint> {
+    return groupLag(this.#wiring.admin, this.#topic(topic).name, { groupId: this.#groupId(topic, group), until })
   }
 
   /** A group without progress starts at the beginning, and only the broker knows whether another process consumes. */

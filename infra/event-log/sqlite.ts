@@ -128,7 +128,7 @@ function prepareStatements(db: DatabaseSync) {
     start: db.prepare('INSERT INTO groups (topic, name, next_offset) VALUES (?, ?, 0) ON CONFLICT DO NOTHING'),
     advance: db.prepare('UPDATE groups SET next_offset = ? WHERE topic = ? AND name = ? AND next_offset = ?'),
     rewind: db.prepare('UPDATE groups SET next_offset = 0 WHERE topic = ? AND name = ?'),
-    count: db.prepare('SELECT count(*) AS events FROM events WHERE topic = ? AND offset >= ?'),
+    count: db.prepare('SELECT count(*) AS events FROM events WHERE topic = ? AND offset >= ? AND offset < ?'),
   }
 }
 
@@ -299,12 +299,13 @@ class SqliteEventLog implements EventLog {
     return last < 0 ? new Map() : new Map([[PARTITION, BigInt(last) + 1n]])
   }
 
-  async lag(topic: Topic, group: string): Promise<bigint> {
+  async lag(topic: Topic, group: string, until?: Offsets): Promise<bigint> {
     return withSqliteErrors(this.#subject, () => {
       const next = Number(this.#sql.progress.get(topic, group)?.next_offset ?? 0)
-      if (COMPACTED_TOPICS.has(topic)) return BigInt(Number(this.#sql.count.get(topic, next)?.events))
+      const end = until === undefined ? this.#lastOffset(topic) + 1 : Number(until.get(PARTITION) ?? 0n)
+      if (COMPACTED_TOPICS.has(topic)) return BigInt(Number(this.#sql.count.get(topic, next, end)?.events))
       // Offsets of the other topics have no gaps, and counting a million events takes longer than subtracting.
-      return BigInt(this.#lastOffset(topic) + 1 - next)
+      return BigInt(Math.max(0, end - next))
     })
   }
 

@@ -69,8 +69,11 @@ export interface EventLog extends EventWriter, AsyncDisposable {
   read(options: ReadOptions): AsyncIterable<StoredEvent>
   /** Offsets behind the newest event of each partition that has any. */
   ends(topic: Topic): Promise<Offsets>
-  /** Number of events that the group has not yet acknowledged: the lag. */
-  lag(topic: Topic, group: string): Promise<bigint>
+  /**
+   * Number of events that the group has not yet acknowledged: the lag. With `until` those before these offsets alone, in each partition by
+   * itself: what a group has done of one says nothing of another.
+   */
+  lag(topic: Topic, group: string, until?: Offsets): Promise<bigint>
   /** Sets the group back to the beginning; the group must not be consuming. */
   rewind(topic: Topic, group: string): Promise<void>
   /**

@@ -22,16 +22,10 @@ export interface AccountsKnownOptions {
 export async function areAccountsKnown({ eventLog, warehouse, waitMs }: AccountsKnownOptions): Promise<boolean> {
   const filled = await filledFrom(warehouse)
   if (filled === undefined || (await tablesNotFilled(warehouse, filled)).length > 0) return false
-  const held = await eventsHeld(eventLog)
+  const held = await eventLog.ends(TOPIC)
   const never = new AbortController().signal
   for (const giveUpMs = performance.now() + waitMs; ; await pause(LOOK_EVERY_MS, never)) {
-    // Asked in this order, what is appended in between makes them look further behind than they are, never nearer.
-    const heldNow = await eventsHeld(eventLog)
-    if (heldNow - (await eventLog.lag(TOPIC, GROUP)) >= held) return true
+    if ((await eventLog.lag(TOPIC, GROUP, held)) === 0n) return true
     if (performance.now() > giveUpMs) return false
   }
-}
-
-async function eventsHeld(eventLog: Pick<EventLog, 'ends'>): Promise<bigint> {
-  return [...(await eventLog.ends(TOPIC)).values()].reduce((sum, end) => sum + end, 0n)
 }

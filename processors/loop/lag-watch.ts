@@ -1,4 +1,4 @@
-import type { EventLog } from '../../infra/ports/event-log.ts'
+import type { EventLog, Offsets } from '../../infra/ports/event-log.ts'
 import type { Topic } from '../../schemas/events/codec.ts'
 
 export interface Waiting {
@@ -11,7 +11,7 @@ export interface Waiting {
 
 /** Remembers how far the log was at earlier looks: a group that has not got there since is standing still, however little waits. */
 export class LagWatch {
-  readonly #marks = new Map<string, { readonly end: bigint; readonly sinceSec: number }>()
+  readonly #marks = new Map<string, { readonly ends: Offsets; readonly sinceSec: number }>()
 
   /** Seconds for which the group has had something to do that was there at an earlier look; 0 at the first one. */
   async waitingSec({ eventLog, group, topic, events }: Waiting, nowSec: number): Promise<number> {
@@ -19,10 +19,9 @@ export class LagWatch {
       this.#marks.delete(group)
       return 0
     }
-    const end = [...(await eventLog.ends(topic)).values()].reduce((sum, one) => sum + one, 0n)
     const mark = this.#marks.get(group)
-    if (mark !== undefined && end - BigInt(events) < mark.end) return nowSec - mark.sinceSec
-    this.#marks.set(group, { end, sinceSec: nowSec })
+    if (mark !== undefined && (await eventLog.lag(topic, group, mark.ends)) > 0n) return nowSec - mark.sinceSec
+    this.#marks.set(group, { ends: await eventLog.ends(topic), sinceSec: nowSec })
     return 0
   }
 }

@@ -1,4 +1,4 @@
-import type { EventLog } from '../../infra/ports/event-log.ts'
+import type { EventLog, Offsets } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import type { BeaconChainHealth, ChainHealth, ExecutionChainHealth, Judged } from '../../schemas/chain-health.ts'
 import { type ChainClock, epochOf, firstSlotOfEpoch, slotAt, slotTimeSec } from '../../schemas/eth/time.ts'
@@ -48,12 +48,18 @@ export interface Measured {
   readonly lagWatch?: LagWatch
 }
 
-/** Events that each projection has not processed yet, by its group. */
+/** Events that each projection has not processed yet, by its group; with `until`, of those before these offsets of their topics. */
 export async function measureLag(
   eventLog: EventLog,
   projectors: readonly Projector[],
+  until?: ReadonlyMap<Topic, Offsets>,
 ): Promise<Readonly<Record<string, number>>> {
-  const lags = await Promise.all(projectors.map(({ topic, group }) => eventLog.lag(topic, group)))
+  const none: Offsets = new Map()
+  const lags = await Promise.all(
+    projectors.map(({ topic, group }) =>
+      eventLog.lag(topic, group, until === undefined ? undefined : (until.get(topic) ?? none)),
+    ),
+  )
   return Object.fromEntries(projectors.map(({ group }, i) => [group, Number(lags[i])]))
 }
 

@@ -70,15 +70,10 @@ export async function finishFilling(filling: Filling, { now, derive }: Finishing
   const { eventLog, warehouse, log, facts, projectors } = filling
   if ((await filledFrom(warehouse))?.isWhole !== false) return
   const begin = performance.now()
-  const ends = await Promise.all(projectors.map((projector) => eventsOf(eventLog, projector)))
+  const ends = await Promise.all(projectors.map(({ topic }) => eventLog.ends(topic)))
   const isThrough = async (): Promise<boolean> => {
-    const done = await Promise.all(
-      projectors.map(async (projector, i) => {
-        const lag = await eventLog.lag(projector.topic, projector.group)
-        return (await eventsOf(eventLog, projector)) - lag >= (ends[i] ?? 0n)
-      }),
-    )
-    return done.every((one) => one)
+    const left = await Promise.all(projectors.map(({ topic, group }, i) => eventLog.lag(topic, group, ends[i])))
+    return left.every((events) => events === 0n)
   }
   while (!(await isThrough())) {
     await pause(FILLING_LOOK_MS, signal)

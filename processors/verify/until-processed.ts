@@ -92,17 +92,17 @@ interface Looking {
 }
 
 async function leftOf({ eventLog, jobQueue }: Processing, { until, chain }: Looking) {
-  const ends = await endsOf(eventLog) // before the lag: what comes between the two is told as left, and the next look knows better
+  const ends = await endsOf(eventLog)
   const lags = await measureLag(eventLog, PROVEN)
+  const lefts = await measureLag(eventLog, PROVEN, until)
   const events = new Map<Topic, number>()
   let [lag, done] = [0, 0]
   for (const { group, topic } of PROVEN) {
-    const end = sum(ends.get(topic))
     const waiting = lags[group] ?? 0
-    const left = waiting - (end - sum(until.get(topic)))
-    if (left > 0) events.set(topic, left)
+    const left = lefts[group] ?? 0
+    if (left > 0) events.set(topic, Math.max(left, events.get(topic) ?? 0))
     lag += waiting
-    done += end - waiting
+    done += sum(ends.get(topic)) - waiting
   }
   const jobs = new Map<string, number>()
   for (const name of DERIVING_JOBS) {

@@ -219,6 +219,26 @@ export function eventLogContract(name: string, newPlace: () => Promise<TestPlace
         expect(await log.lag(TOPIC, 'g')).toBe(1n)
       })
 
+      test('lag up to offsets counts the events before them alone', async () => {
+        const log = await openLog()
+        expect(await log.lag(TOPIC, 'g', await log.ends(TOPIC))).toBe(0n)
+        await log.append(TOPIC, [event('a', 'k'), event('b', 'l')])
+        const ends = await log.ends(TOPIC)
+        expect(await log.lag(TOPIC, 'g', ends)).toBe(2n)
+        await consumeCount(log, { group: 'g' }, 2)
+        await log.append(TOPIC, [event('c', 'k'), event('d', 'l'), event('e', 'm')])
+        expect(await log.lag(TOPIC, 'g', ends)).toBe(0n)
+        expect(await log.lag(TOPIC, 'g')).toBe(3n)
+      })
+
+      test('lag up to offsets of a compacted topic counts what is still there', async () => {
+        const log = await openLog()
+        await log.append(COMPACTED_TOPIC, [event('a', 'k', 'before'), event('b', 'l')])
+        const ends = await log.ends(COMPACTED_TOPIC)
+        await log.append(COMPACTED_TOPIC, [event('c', 'm')])
+        expect(await log.lag(COMPACTED_TOPIC, 'g', ends)).toBe(2n)
+      })
+
       test('a group that is set back gets everything again, at the same positions', async () => {
         const log = await openLog()
         await log.append(TOPIC, [event('a', 'k', '1'), event('b', 'k', '2')])

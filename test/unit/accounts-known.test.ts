@@ -13,8 +13,8 @@ function topic(places: readonly number[], ends: readonly number[]): Pick<EventLo
       end = ends[Math.min(endsAsked++, ends.length - 1)] ?? 0
       return new Map([[PARTITION, BigInt(end)]])
     },
-    async lag() {
-      return BigInt(end - (places[Math.min(lagAsked++, places.length - 1)] ?? 0))
+    async lag(_topic, _group, until = new Map([[PARTITION, BigInt(end)]])) {
+      return (until.get(PARTITION) ?? 0n) - BigInt(places[Math.min(lagAsked++, places.length - 1)] ?? 0)
     },
   }
 }

@@ -289,7 +289,7 @@ function notingReads(topic: Topic, begun: bigint[]): EventLog {
       return eventLog().read(options)
     },
     ends: (of) => eventLog().ends(of),
-    lag: (of, group) => eventLog().lag(of, group),
+    lag: (of, group, until) => eventLog().lag(of, group, until),
     rewind: (of, group) => eventLog().rewind(of, group),
     lease: (name, signal) => eventLog().lease(name, signal),
     [Symbol.asyncDispose]: async () => {},
