@@ -47,7 +47,8 @@ export async function readMigrations(folder = join(import.meta.dirname, 'migrati
  * Brings the tables up to the migrations. There is no dirty flag: one that was interrupted was not recorded and runs again,
  * which is why its statements may be repeated. One at a time, however: a migration that drops tables of an earlier shape,
  * begun by two processes, would drop those that the faster one has made and filled.
- * Throws AppError `usage` when the text of an applied migration has changed, before anything runs.
+ * Throws AppError `usage`, before anything runs, when the text of an applied migration has changed, and `config` when a newer release has
+ * migrated these tables: this one would fill them by what it knows, and nothing would ever fill them again.
  */
 export async function migrate(
   warehouse: Warehouse,
@@ -75,7 +76,19 @@ async function pendingOf(warehouse: Warehouse, migrations: readonly Migration[])
     'SELECT name, sha256 FROM schema_migrations FINAL ORDER BY name',
   )
   const recorded = new Map(rows.map((row) => [row.name, row.sha256]))
+  refuseNewer([...recorded.keys()], migrations)
   return migrations.filter((migration) => !isApplied(migration, recorded))
+}
+
+function refuseNewer(recorded: readonly string[], migrations: readonly Migration[]): void {
+  const last = migrations.at(-1)?.name ?? ''
+  const [newer] = recorded.filter((name) => name > last)
+  if (newer === undefined) return
+  throw new AppError(
+    'config',
+    `The warehouse was migrated by a newer release of this program (${newer}): use that one, or name another warehouse (EPOCHLINE_DATA, or ` +
+      'CLICKHOUSE_DATABASE), which is filled from the event log.',
+  )
 }
 
 async function applyPending(
