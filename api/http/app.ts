@@ -83,6 +83,8 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
       : { trustProxy: [...parts.trustedProxies] }),
     genReqId: () => randomUUID(),
     bodyLimit: BODY_BYTES_MAX,
+    // A machine that was suspended for ten seconds of the start, or has much else to do, is no reason to end the program.
+    pluginTimeout: 0,
     forceCloseConnections: 'idle',
     // What arrives on an open connection while closing is still answered; the connection then closes.
     return503OnClosing: false,

@@ -49,6 +49,11 @@ export async function settlementsOf(scope: AccountScope, days: Days): Promise<re
   return records.flat().filter(({ time_sec }) => fromSec <= time_sec && time_sec < toSec)
 }
 
+/** The same in one statement, of which nothing is kept: for days that nothing is known to lie in. */
+export async function settlementsAtOnce({ standing, account, shared }: AccountScope, days: Days) {
+  return await selectSettlements(shared, { chain: standing.chain, account, ...toSeconds(days) })
+}
+
 function toSeconds({ from, to }: Days): { readonly fromSec: number; readonly toSec: number } {
   return { fromSec: dayStartSec(from), toSec: dayStartSec(to) }
 }

@@ -8,7 +8,7 @@ import { answerFigures, completenessOf } from './completeness.ts'
 import { dayWindow } from './day-window.ts'
 import { horizonOf } from './horizon.ts'
 import { type Days, spansOf, withinLife } from './kept-spans.ts'
-import { type SettlementRecord, settlementsOf } from './select-settlements.ts'
+import { type SettlementRecord, settlementsAtOnce, settlementsOf } from './select-settlements.ts'
 import { settledIncome } from './tax-entries.ts'
 
 export const settledRewardsOperation = operation(
@@ -37,7 +37,11 @@ export const settledRewardsOperation = operation(
     return {
       status: 'report',
       completeness: completenessOf(horizon, window),
-      rows: horizon === undefined ? [] : readBySpans(scope, withinLife(window, horizon), isWanted),
+      // Of a chain that was removed, locked records and corrections stay: there is no horizon, and they are all that there is.
+      rows:
+        horizon === undefined
+          ? [(await settlementsAtOnce(scope, window)).filter(isWanted).map(toSettledReward)]
+          : readBySpans(scope, withinLife(window, horizon), isWanted),
       toTaxEntries: (row) => settledIncome(row as SettledReward),
     }
   },
