@@ -8,7 +8,7 @@ import { openLogFacts } from '../processors/loop/log-facts.ts'
 import type { AccountBook } from '../schemas/account-book.ts'
 import { AppError } from '../schemas/errors.ts'
 import { dayOfSlot, firstSlotOfEpoch, formatDay } from '../schemas/eth/time.ts'
-import { readBook } from './admin/account-facts.ts'
+import { ACCOUNTS_LEASE, readBook } from './admin/account-facts.ts'
 import { devnetUrls, openChainNodes } from './chain-nodes.ts'
 import { ingestLease } from './ingest-role.ts'
 import { nowSec, type Setting } from './setting.ts'
@@ -39,6 +39,7 @@ export async function runRepair(setting: Setting, options: RepairOptions): Promi
   if (beacon === undefined) throw new Error('a chain with a beacon chain has beacon nodes')
   const writer = open.use(await aloneWith(eventLog, ingestLease(name), { name, screen, signal }))
   open.use(await aloneWith(eventLog, `backfill:${name}`, { name, screen, signal }))
+  open.use(await eventLog.lease(ACCOUNTS_LEASE, signal)) // a day that is locked meanwhile would keep what is being taken back
   const { unnamedChain } = await openLogFacts(eventLog, nowSec(), signal)
   const damage = await findDamage({ chain: name, eventLog, unnamedChain, beacon }, fromEpoch, signal)
   if (!damage.areEpochsWrong && damage.headBlocks.length === 0) {
