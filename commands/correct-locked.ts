@@ -2,6 +2,7 @@ import type { Log } from '../infra/ports/log.ts'
 import { type LockedDifference, lockedDifferences } from '../processors/settlements/locked-differences.ts'
 import { compareRecords } from '../processors/verify/altered-records.ts'
 import { whySettlementsAreUnknown } from '../processors/verify/behind-log.ts'
+import { AppError } from '../schemas/errors.ts'
 import { formatInstant } from '../schemas/eth/time.ts'
 import { ACCOUNTS_KEY, settlementCorrected } from '../schemas/events/accounts.ts'
 import { type EncodedEvent, encodeEvent } from '../schemas/events/codec.ts'
@@ -20,11 +21,25 @@ const NO_JOBS = { pending: async () => 0 }
 /** Writes what locked days lack or have too much, as long as the program runs. */
 export function correctLockedDays(ports: Ports, { log }: Running, signal: AbortSignal): Promise<void> {
   const look = async (): Promise<void> => {
-    const corrections = await correctLocked(ports, { now: nowSec(), log }, signal)
+    const corrections = await unlessLater(log, () => correctLocked(ports, { now: nowSec(), log }, signal))
     if (corrections > 0)
       log.warn({ corrections }, 'more is known of blocks of locked days: the records that correct them')
   }
   return atIntervals({ log, what: 'the watch over locked days', intervalMs: () => LOOK_INTERVAL_MS }, look, signal)
+}
+
+/** 0 where the next look does it: another process has got the right to write meanwhile, or a later release has said what this one cannot read. */
+async function unlessLater(log: Pick<Log, 'debug' | 'error'>, correct: () => Promise<number>): Promise<number> {
+  try {
+    return await correct()
+  } catch (error) {
+    const code = error instanceof AppError ? error.code : undefined
+    if (code === 'lease_lost')
+      log.debug({ code }, 'the right to correct locked days is lost: the next look asks for it')
+    else if (code === 'undecodable') log.error({ code, error }, 'locked days are not corrected by this release')
+    else throw error
+    return 0
+  }
 }
 
 interface Correcting {
@@ -47,19 +62,16 @@ export async function correctLocked(
 ): Promise<number> {
   if ((await lockedDifferences(warehouse)).length === 0) return 0
   await using turn = await eventLog.lease(ACCOUNTS_LEASE, signal)
-  const looks: (readonly LockedDifference[])[] = []
-  while (looks.length < 2) {
+  const areProcessed = async (): Promise<boolean> => {
     const tables = { eventLog, warehouse, jobQueue: NO_JOBS }
-    const why = await whySettlementsAreUnknown(tables, { waitMsMax, signal })
-    if (why !== undefined) return 0
-    looks.push(await lockedDifferences(warehouse))
+    return (await whySettlementsAreUnknown(tables, { waitMsMax, signal })) === undefined
   }
-  const [first = [], second = []] = looks
-  const found = new Set(first.map(nameOf))
-  const lasting = await withoutAltered(
-    { eventLog, warehouse, log, signal },
-    second.filter((difference) => found.has(nameOf(difference))),
-  )
+  if (!(await areProcessed())) return 0
+  const altered = await alteredAccounts({ eventLog, warehouse, log, signal })
+  const look = () => lockedDifferences(warehouse, { isMeant: ({ account }) => !altered.has(account) })
+  const found = new Set((await look()).map(nameOf))
+  if (!(await areProcessed())) return 0
+  const lasting = (await look()).filter((difference) => found.has(nameOf(difference)))
   if (lasting.length === 0) return 0
   const before = (await readBook(eventLog, signal)).corrections().length
   const at = formatInstant(Math.floor(now))
@@ -74,17 +86,12 @@ interface Comparing extends Pick<Ports, 'eventLog' | 'warehouse'>, Pick<Correcti
   readonly signal: AbortSignal
 }
 
-/** A record that the tables have otherwise than the log differs from its block, too, and is nothing to be paid or taken back. */
-async function withoutAltered(
-  { log, ...ports }: Comparing,
-  differences: readonly LockedDifference[],
-): Promise<readonly LockedDifference[]> {
-  if (differences.length === 0) return differences
+/** Whose records the tables have otherwise than the log: they differ from their blocks, too, and are nothing to be paid or taken back. */
+async function alteredAccounts({ log, ...ports }: Comparing): Promise<ReadonlySet<string>> {
   const { altered } = await compareRecords(ports)
   for (const { chain, account, what } of altered)
     log?.error({ chain, account, what }, 'what was settled for good is not as the log has it: verify says what to do')
-  const accounts = new Set(altered.map(({ account }) => account))
-  return differences.filter(({ account }) => !accounts.has(account))
+  return new Set(altered.map(({ account }) => account))
 }
 
 function nameOf({ chain, account, slot, userRewardWei, serviceFeeWei }: LockedDifference): string {

@@ -1,13 +1,20 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { dayOfSlot, formatDay, parseDay } from '../../schemas/eth/time.ts'
+import {
+  type ChainClock,
+  type DayNumber,
+  dayOfSlot,
+  epochOf,
+  firstSlotOfDay,
+  formatDay,
+} from '../../schemas/eth/time.ts'
 import { formatEthFromWei, type Wei } from '../../schemas/eth/units.ts'
 import { REASON_MAX } from '../../schemas/events/accounts.ts'
 import { dueSettlementsSql } from '../../schemas/tables/settlements.ts'
-import { chainClock } from '../rewards/days.ts'
+import { chainClock, missingOfDay } from '../rewards/days.ts'
 import { knownRate, splitRevenue } from './settlement.ts'
 
 /** Suspects that are looked at together; a look ends behind those with which it has found as many differences. The next one finds the others. */
-const RECORDS_PER_LOOK = 1_000
+export const RECORDS_PER_LOOK = 1_000
 
 /** What a block of a locked day proves now, and what locked records and corrections of it say, differ by this. */
 export interface LockedDifference {
@@ -91,6 +98,13 @@ FROM (${dueSettlementsSql({
 })})
 WHERE account != ''`
 
+interface Looking {
+  /** Of which chains and accounts. */
+  readonly isMeant?: (of: { readonly chain: string; readonly account: string }) => boolean
+  /** The look ends behind the suspects with which it has found so many differences. */
+  readonly limit?: number
+}
+
 /**
  * Records of locked days that are no longer what their blocks prove: because evidence came late, epochs were told again, or blocks were
  * read only afterwards. Of days that are closed, since of others not everything is there. It says what the tables say: whether they have all of the log
@@ -98,7 +112,7 @@ WHERE account != ''`
  */
 export async function lockedDifferences(
   warehouse: Warehouse,
-  limit = RECORDS_PER_LOOK,
+  { isMeant = () => true, limit = RECORDS_PER_LOOK }: Looking = {},
 ): Promise<readonly LockedDifference[]> {
   const differences: LockedDifference[] = []
   let after = { chain: '', account: '', slot: '0' }
@@ -106,11 +120,11 @@ export async function lockedDifferences(
     const suspects = await warehouse.query<SaidRow>(SUSPECTS_SQL, {
       ...{ limit, afterChain: after.chain, afterAccount: after.account, afterSlot: BigInt(after.slot) },
     })
-    for (const [chain, said] of Map.groupBy(suspects, (row) => row.chain)) {
+    for (const [chain, said] of Map.groupBy(suspects.filter(isMeant), (row) => row.chain)) {
       differences.push(...(await differencesOfChain(warehouse, chain, said)))
     }
     const last = suspects.at(-1)
-    // Suspects that stay so, as those of days that are not closed, keep none waiting.
+    // Suspects that stay so, as those of days that are not closed or of others than are meant, keep none waiting.
     if (last === undefined || suspects.length < limit || differences.length >= limit) return differences
     after = last
   }
@@ -122,25 +136,71 @@ async function differencesOfChain(
   suspects: readonly SaidRow[],
 ): Promise<readonly LockedDifference[]> {
   const clock = await chainClock(warehouse, chain)
-  const closed = await closedDays(warehouse, chain)
   if (clock === undefined) return []
-  const dayOf = ({ slot }: SaidRow): string => formatDay(dayOfSlot(clock, Number(slot)))
-  const said = suspects.filter((row) => closed.has(dayOf(row)))
+  const dayOf = ({ slot }: SaidRow): DayNumber => dayOfSlot(clock, Number(slot))
+  const closed = await closedDays(warehouse, chain)
+  const begun = await begunDay(warehouse, { chain, clock, closed, asked: new Set(suspects.map(dayOf)) })
+  const isThere = (row: SaidRow): boolean =>
+    closed.has(dayOf(row)) || (dayOf(row) === begun?.day && Number(row.slot) >= begun.firstSlot)
+  const said = suspects.filter(isThere)
   if (said.length === 0) return []
-  const days = [...new Set(said.map(dayOf))]
+  const days = [...new Set(said.map((row) => formatDay(dayOf(row))))]
   const due = await warehouse.query<DueRow>(DUE_SQL, { chain, days, slots: said.map(({ slot }) => BigInt(slot)) })
   const dueOf = new Map(due.map((row) => [`${row.account}:${row.slot}`, row]))
   return said.flatMap((row) => differenceOf(row, dueOf.get(`${row.account}:${row.slot}`)))
 }
 
-/** Days that everything is there of; and the day before the first of them, of which a log may begin within. */
-async function closedDays(warehouse: Warehouse, chain: string): Promise<ReadonlySet<string>> {
-  const rows = await warehouse.query<{ day: string }>(
-    'SELECT day FROM closed_days FINAL WHERE chain = {chain:String} ORDER BY day',
+/** Days that everything is there of. */
+async function closedDays(warehouse: Warehouse, chain: string): Promise<ReadonlySet<DayNumber>> {
+  const rows = await warehouse.query<{ day: number }>(
+    'SELECT toUInt32(day) AS day FROM closed_days FINAL WHERE chain = {chain:String} ORDER BY day',
     { chain },
   )
-  const first = parseDay(rows[0]?.day ?? '')
-  return new Set([...rows.map(({ day }) => day), ...(first === undefined ? [] : [formatDay(first - 1)])])
+  return new Set(rows.map(({ day }) => day))
+}
+
+interface Beginning {
+  readonly chain: string
+  readonly clock: ChainClock
+  readonly closed: ReadonlySet<DayNumber>
+  readonly asked: ReadonlySet<DayNumber>
+}
+
+// More was there when it was locked, and what a block paid is told by others of its day, too.
+const MORE_WAS_LOCKED_SQL = `
+SELECT slot FROM locked_settlements WHERE chain = {chain:String} AND slot >= {dayStart:UInt64} AND slot < {firstSlot:UInt64} LIMIT 1`
+
+/**
+ * The day within which the tables begin, and its first slot that they have: it is never closed. Undefined unless all that follows of it is there, and
+ * where the tables had more of it once: a chain that was removed, and is read again from later on, proves nothing of what it lacks now.
+ */
+async function begunDay(
+  warehouse: Warehouse,
+  { chain, clock, closed, asked }: Beginning,
+): Promise<{ readonly day: DayNumber; readonly firstSlot: number } | undefined> {
+  const [first] = closed
+  if (first === undefined || !asked.has(first - 1)) return undefined
+  const [epochs] = await warehouse.query<{ first: number }>(
+    'SELECT min(epoch) AS first FROM epochs FINAL WHERE chain = {chain:String}',
+    { chain },
+  )
+  const firstEpoch = epochs?.first ?? 0
+  const firstSlot = firstEpoch * clock.slotsPerEpoch
+  if (dayOfSlot(clock, firstSlot) !== first - 1) return undefined
+  const dayStart = Math.max(0, firstSlotOfDay(clock, first - 1))
+  const more = await warehouse.query(MORE_WAS_LOCKED_SQL, {
+    chain,
+    dayStart: BigInt(dayStart),
+    firstSlot: BigInt(firstSlot),
+  })
+  if (more.length > 0) return undefined
+  const lastSlot = firstSlotOfDay(clock, first) - 1
+  const { epochs: lackingEpochs, blocks } = await missingOfDay(warehouse, chain, {
+    ...{ day: first - 1, firstSlot, lastSlot, firstEpoch, firstTransition: firstEpoch },
+    closingEpoch: epochOf(clock, lastSlot + 1),
+    lastTransition: epochOf(clock, lastSlot),
+  })
+  return lackingEpochs + blocks === 0 ? { day: first - 1, firstSlot } : undefined
 }
 
 function differenceOf(said: SaidRow, due: DueRow | undefined): readonly LockedDifference[] {

@@ -24,8 +24,9 @@ import { stakingBroadcast, stakingEnded } from '../../schemas/events/staking-bro
 import { validatorLabelled } from '../../schemas/events/validator-labels.ts'
 import { keysAssigned, keysExported, keysImported, keysTaken } from '../../schemas/events/vault-keys.ts'
 import { webhookCreated, webhookRevoked } from '../../schemas/events/webhooks.ts'
+import { type DeadLetter, DeadLetters } from '../loop/dead-letters.ts'
 import { readLogFacts } from '../loop/log-facts.ts'
-import { missingWhole, missingWork } from './find-missing.ts'
+import { missingLetters, missingWhole, missingWork } from './find-missing.ts'
 import { type Unprocessed, untilProcessed } from './until-processed.ts'
 
 /** What settlements follow from. */
@@ -77,8 +78,14 @@ export async function whySettlementsAreUnknown(
   const [first] = [
     ...(await missingWhole(ports.warehouse, unprocessed, facts)),
     ...missingWork({ events, jobs: unprocessed.jobs }),
+    ...missingLetters((await DeadLetters.open(ports.eventLog)).unresolved.filter(isOfSettlements)),
   ]
   return first === undefined ? undefined : `${first.what}.`
+}
+
+/** An account fact that was set aside may be a later release's, of which nobody knows what it settles. */
+function isOfSettlements({ topic, eventType }: DeadLetter): boolean {
+  return TOPICS_OF_SETTLEMENTS.has(topic as Topic) && SETTLES.get(eventType) !== false
 }
 
 /** Whether one of the account facts that are not processed may change what is settled; each partition's last ones are looked at. */

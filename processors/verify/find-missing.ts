@@ -74,7 +74,7 @@ export async function findMissing(comparing: Comparing): Promise<Comparison> {
   const missing: Missing[] = [
     ...(await missingWhole(comparing.warehouse, comparing.unprocessed, facts)),
     ...missingWork(comparing.unprocessed),
-    ...letters.filter(({ eventType }) => eventType !== NO_TYPE).map(missingOfLetter),
+    ...missingLetters(letters),
   ]
   const known = facts ?? { logId: '', unnamedChain: UNNAMED_CHAIN, removed: new Map(), retracted: new Map() }
   const epochs = await missingEpochs(comparing, known)
@@ -117,6 +117,11 @@ export function missingWork({ events, jobs }: Pick<Unprocessed, 'events' | 'jobs
     ...[...events].map(([topic, count]) => lacking(`${count} events of ${topic} are not processed`)),
     ...[...jobs].map(([name, count]) => lacking(`${count} jobs ${name} are not done`)),
   ]
+}
+
+/** Events that were set aside; what names no type is no event of this program. */
+export function missingLetters(letters: readonly DeadLetter[]): readonly Missing[] {
+  return letters.filter(({ eventType }) => eventType !== NO_TYPE).map(missingOfLetter)
 }
 
 function missingOfLetter(letter: DeadLetter): Missing {

@@ -1,5 +1,5 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { lockedDifferences } from '../settlements/locked-differences.ts'
+import { lockedDifferences, RECORDS_PER_LOOK } from '../settlements/locked-differences.ts'
 import type { Missing } from './find-missing.ts'
 
 const EXAMPLES_MAX = 5
@@ -13,12 +13,13 @@ export async function findUncorrected(
   chain: string,
   altered: ReadonlySet<string> = new Set(),
 ): Promise<readonly Missing[]> {
-  const differences = (await lockedDifferences(warehouse)).filter(
-    (one) => (chain === '' || one.chain === chain) && !altered.has(one.account),
-  )
+  const differences = await lockedDifferences(warehouse, {
+    isMeant: (one) => (chain === '' || one.chain === chain) && !altered.has(one.account),
+  })
+  const atLeast = differences.length >= RECORDS_PER_LOOK ? 'at least ' : ''
   return [...Map.groupBy(differences, (one) => one.chain)].map(([name, own]) => ({
     chain: name,
-    what: `${own.length} blocks of locked days prove something else than was settled of them, and no correction says so yet`,
+    what: `${atLeast}${own.length} blocks of locked days prove something else than was settled of them, and no correction says so yet`,
     examples: own
       .slice(0, EXAMPLES_MAX)
       .map(

@@ -5,22 +5,29 @@ import { type SettlementRecord, selectSettlements } from '../../api/rewards/sele
 import { sumsOf, toSettledReward } from '../../api/rewards/settled-rewards.ts'
 import { readAccountBook } from '../../commands/admin/account-facts.ts'
 import { correctSettlement, lockSettlements } from '../../commands/admin/settlements.ts'
-import { correctLocked } from '../../commands/correct-locked.ts'
+import { correctLocked, correctLockedDays } from '../../commands/correct-locked.ts'
+import type { Ports, Running } from '../../commands/role.ts'
 import type { EmbeddedMode } from '../../infra/config/types.ts'
 import { openEventLog } from '../../infra/open-ports.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { dropRemoved } from '../../processors/loop/drop-chains.ts'
+import { openLogFacts } from '../../processors/loop/log-facts.ts'
 import { lockedDifferences } from '../../processors/settlements/locked-differences.ts'
 import { compareRecords } from '../../processors/verify/altered-records.ts'
 import { findUncorrected } from '../../processors/verify/uncorrected.ts'
-import { dayStartSec, parseDay } from '../../schemas/eth/time.ts'
+import { AppError } from '../../schemas/errors.ts'
+import { dayStartSec, formatInstant, parseDay } from '../../schemas/eth/time.ts'
 import { ACCOUNTS_KEY, settlementsLocked } from '../../schemas/events/accounts.ts'
 import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
+import { CHAINLESS_TOPICS, TOPICS } from '../../schemas/events/envelope.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
+import { chainRemoved, LOG_FACTS_KEY } from '../../schemas/events/log-facts.ts'
 import { rated, tracked } from './account-facts.ts'
 import { GIVEN_CHAIN, givenChain, givenKey } from './given-chain.ts'
-import { givenLog, holdTables, inTables, processed } from './given-log.ts'
+import { appendSince, givenLog, holdTables, inTables, processed } from './given-log.ts'
 import { lateClaim, PAID_AT, WITHDRAWN_TO } from './late-claims.ts'
 import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
+import { silentLog } from './silent-log.ts'
 
 // What is known of a block only after its day was locked, and people were paid from its record.
 
@@ -81,6 +88,25 @@ async function corrected(setting: TestSetting): Promise<number> {
 async function tell(setting: TestSetting, events: readonly EncodedEvent[]): Promise<void> {
   await using eventLog = await openEventLog(setting.config, setting.log)
   await eventLog.append('execution.blocks', events)
+}
+
+/** As `chain remove --even-locked` says it, and the program does it at its next start. */
+async function removed(setting: TestSetting): Promise<void> {
+  await processed(setting, async (warehouse) => {
+    await using eventLog = await openEventLog(setting.config, setting.log)
+    const before: Record<string, Record<string, string>> = {}
+    for (const topic of TOPICS.filter((one) => !CHAINLESS_TOPICS.has(one))) {
+      const ends = [...(await eventLog.ends(topic))].map(
+        ([partition, end]) => [String(partition), String(end)] as const,
+      )
+      before[topic] = Object.fromEntries(ends)
+    }
+    const time = formatInstant(NOW)
+    await eventLog.append('log', [
+      encodeEvent(chainRemoved, { id: 'removed', key: LOG_FACTS_KEY, time, data: { chain: GIVEN_CHAIN, before } }),
+    ])
+    await dropRemoved({ eventLog, warehouse }, await openLogFacts(eventLog, 0, never), never)
+  })
 }
 
 function blockAt(height: number): EncodedEvent {
@@ -230,6 +256,77 @@ describe('what is known of a block late', () => {
     expect(found).toBe(0)
   })
 
+  it('is not concluded from what the tables lack since a chain is read again from later on', {
+    timeout: TEST_MS,
+  }, async () => {
+    const setting = await given()
+    await lock(setting, firstDay)
+    await inTables(setting)
+    const before = await served(setting)
+    await removed(setting)
+    // The day behind the locked one closes; the locked one has its last blocks, by which those of a proposer prove less than by all of the day.
+    await appendSince(setting, chain, formatInstant(dayStartSec(parseDay(secondDay) ?? 0) - 23_400))
+    expect(await corrected(setting)).toBe(0)
+    const ofDay = (records: readonly SettlementRecord[]) =>
+      blockRecords(records).filter(({ time_sec }) => time_sec < dayStartSec(parseDay(secondDay) ?? 0))
+    expect(ofDay(await served(setting))).toEqual(ofDay(before))
+  })
+
+  it('is compared on the day within which the tables begin', { timeout: TEST_MS }, async () => {
+    const setting = settings()
+    const since = dayStartSec(parseDay(secondDay) ?? 0)
+    {
+      await using eventLog = await openEventLog(setting.config, setting.log)
+      await eventLog.append('accounts', [tracked('a', keys), rated('a', '0.25', 0), ...TOLD])
+      await eventLog.append('validators', chain.events.get('validators') ?? [])
+    }
+    await appendSince(setting, chain, formatInstant(since - 23_400))
+    await inTables(setting)
+    await lock(setting, firstDay)
+    const late = blockRecords(await served(setting)).find(({ time_sec }) => time_sec < since)
+    await tell(setting, [lateClaim(blockAt(Number(late?.block_number)), 1_000n, 0n, WITHDRAWN_TO)])
+    expect(await corrected(setting)).toBe(1)
+  })
+
+  it('is not concluded while an event of settlements is set aside', { timeout: TEST_MS }, async () => {
+    const setting = await given()
+    const height = (await localBlocks(setting)).get(secondDay) ?? 0
+    await lock(setting, secondDay)
+    const [claim, later] = [lateClaim(blockAt(height), 1_000n), lateClaim(blockAt(height), 2_000n)]
+    await tell(setting, [claim, { ...later, version: later.version + 1 }])
+    expect(await corrected(setting)).toBe(0)
+    await expect(lock(setting, thirdDay)).rejects.toThrow('could not be processed')
+  })
+
+  it('is found behind blocks of others that are not meant, however many these are', { timeout: TEST_MS }, async () => {
+    const setting = await given()
+    const heights = await localBlocks(setting)
+    await lock(setting, thirdDay)
+    const ofDay = (day: string) => heights.get(day) ?? 0
+    await tell(
+      setting,
+      [secondDay, thirdDay].map((day) => lateClaim(blockAt(ofDay(day)), 1_000n)),
+    )
+    const found = await processed(setting, async (warehouse) => {
+      await warehouse.command(
+        `INSERT INTO locked_settlements SELECT * REPLACE ('0' AS account, 0 AS user_reward_wei) FROM locked_settlements FINAL`,
+      )
+      await warehouse.command(
+        `INSERT INTO settlement_locks SELECT * REPLACE ('0' AS account) FROM settlement_locks FINAL`,
+      )
+      return await lockedDifferences(warehouse, { isMeant: ({ account }) => account === 'a', limit: 1 })
+    })
+    expect(found).toMatchObject([{ account: 'a' }])
+  })
+
+  it('is left for the next look where the right to write is lost', async () => {
+    const stop = new AbortController()
+    const log = { ...silentLog, debug: () => stop.abort() }
+    const lost = () => Promise.reject(new AppError('lease_lost', 'the lease accounts is lost'))
+    const ports = { warehouse: { query: lost } } as unknown as Ports
+    await expect(correctLockedDays(ports, { log } as unknown as Running, stop.signal)).resolves.toBeUndefined()
+  })
+
   it('is found behind blocks that are not compared, however many these are', { timeout: TEST_MS }, async () => {
     const setting = await given()
     const heights = await localBlocks(setting)
@@ -238,7 +335,7 @@ describe('what is known of a block late', () => {
     await tell(setting, claims)
     const found = await processed(setting, async (warehouse) => {
       await warehouse.command(`ALTER TABLE closed_days DELETE WHERE day = '${secondDay}' SETTINGS mutations_sync = 1`)
-      return await lockedDifferences(warehouse, 1)
+      return await lockedDifferences(warehouse, { limit: 1 })
     })
     expect(found).toMatchObject([{ blockNumber: heights.get(thirdDay), userRewardWei: 750n }])
   })
@@ -298,6 +395,15 @@ describe('what is known of a block late', () => {
       expect(await findUncorrected(warehouse, '', new Set(['a']))).toEqual([])
       expect(await findUncorrected(warehouse, '')).toHaveLength(1)
       expect(await correct()).toBe(0)
+      await undo('locked_settlements')
+      // Beside all that the log has under this lock, or of a chain and an account of which it keeps nothing.
+      const beside = Number(own?.slot) + 1_000_000
+      await change('locked_settlements', 'slot + 1000000 AS slot', `slot = ${beside}`)
+      expect(await find()).toEqual([`slot ${beside}`])
+      expect(await correct()).toBe(0)
+      await undo('locked_settlements')
+      await change('locked_settlements', "'b' AS account", ofOne)
+      expect(await find()).toEqual([`slot ${own?.slot}`])
       await undo('locked_settlements')
       for (const what of [
         `'0x${'01'.repeat(20)}' AS fee_address`,
