@@ -336,6 +336,7 @@ function secretsOf(address: URL): readonly string[] {
     .toSorted((a, b) => b.length - a.length)
 }
 
+/** Begun at the beginning of a word only: a long one, of a contract perhaps, would be gone over once for each of its letters. */
 function withoutUrls(text: string): string {
-  return text.replace(/[a-z]+:\/\/\S+/gi, '(address)')
+  return text.replace(/(?<![a-z])[a-z]+:\/\/\S+/gi, '(address)')
 }

@@ -83,7 +83,7 @@ function isBindError(error: unknown): error is Error {
 function firstSentence(message: string): string {
   const sentence = /^.*?[.!?](?=\s|$)/s.exec(message)?.[0] ?? message
   return sentence
-    .replace(/\w+:\/\/\S+/g, '(address)')
+    .replace(/(?<!\w)\w+:\/\/\S+/g, '(address)')
     .trim()
     .slice(0, SENTENCE_CHARACTERS_MAX)
 }

@@ -35,7 +35,6 @@ const ARWEAVE_ID = /^[\w-]{43}(?:[/?#]|$)/
 const IPFS_CONTENT = /^[\w-]{20,200}(?:[/?#]|$)/
 const HTTP = /^https?:\/\//i
 const DATA = /^data:/i
-const ENDS = /^[\s\0]+|[\s\0]+$/g
 
 /** A URI as it is meant for one token: of ERC-1155 `{id}` stands for 64 lower-case hex digits. */
 export function uriOfToken(uri: string, standard: TokenStandard, tokenId: bigint): string {
@@ -46,7 +45,7 @@ export function uriOfToken(uri: string, standard: TokenStandard, tokenId: bigint
 /** What a token's URI, or that of its media, leads to. Never throws: contracts return whatever they like. */
 export function locate(text: string, gateways: Gateways): Located {
   if (text.length > URI_CHARACTERS_MAX) return nowhere('TOO_LARGE')
-  const uri = text.replace(ENDS, '')
+  const uri = trimmed(text)
   if (uri === '') return nowhere('NO_TOKEN_URI')
   if (DATA.test(uri)) return readDataUri(uri)
   if (uri.length > URL_CHARACTERS_MAX) return nowhere('TOO_LARGE')
@@ -60,6 +59,18 @@ export function locate(text: string, gateways: Gateways): Located {
   const content = GATEWAY_URL.exec(uri)?.[1]
   const found = content === undefined ? undefined : byContent(content, IPFS_CONTENT, gateways.ipfs)
   return { kind: 'remote', urls: found?.kind === 'remote' ? [...new Set([...found.urls, direct])] : [direct] }
+}
+
+/** Without blanks and zero bytes at its ends. By index: an expression would go over a run of them in its middle once for each of them. */
+function trimmed(text: string): string {
+  let [from, to] = [0, text.length]
+  while (from < to && isBlank(text.charAt(from))) from++
+  while (from < to && isBlank(text.charAt(to - 1))) to--
+  return text.slice(from, to)
+}
+
+function isBlank(character: string): boolean {
+  return character === '\0' || character.trim() === ''
 }
 
 function nowhere(error: MetadataError): Located {

@@ -80,6 +80,25 @@ describe('an address', () => {
   })
 })
 
+/** A hundred times what it takes; once over a run for each of its characters it would be ten times as much. */
+const PADDED_MS_MAX = 1_000
+
+describe('padding in the middle of a URI, however long it is', () => {
+  test.each([
+    ['zero bytes', `a${'\0'.repeat(40_000)}b`, 'TOO_LARGE'],
+    ['blanks', `a${' '.repeat(40_000)}b`, 'TOO_LARGE'],
+    ['blanks of a scheme that is too long', `ipfs://${CID}${' '.repeat(40_000)}b`, 'TOO_LARGE'],
+  ])('is gone over once: %s', (_, uri, expected) => {
+    const begunMs = performance.now()
+    expect(at(uri)).toBe(expected)
+    expect(performance.now() - begunMs).toBeLessThan(PADDED_MS_MAX)
+  })
+
+  test('is left out at both ends', () => {
+    expect(at(`${' \0'.repeat(40_000)}https://a.test/1${'\0\n\ufeff'.repeat(40_000)}`)).toEqual(['https://a.test/1'])
+  })
+})
+
 describe('data in the URI itself', () => {
   test.each([
     ['data:application/json,{"a":1}', 'application/json', '{"a":1}'],
