@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { bytesOf } from '../../schemas/eth/hex.ts'
 import { NodeGroup } from '../nodes/node-group.ts'
-import { ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../nodes/nodes.ts'
+import { AnswerTooLarge, ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../nodes/nodes.ts'
 import type { CallAnswer, ContractCall, ContractNode, Deployment } from '../ports/contract-node.ts'
 import type { Log } from '../ports/log.ts'
 import { askChainId } from './deposit-chain-nodes.ts'
@@ -18,14 +18,20 @@ export interface ContractNodeOptions {
 
 /** A call's: images that are drawn on the chain take some ten million; nodes allow fifty. */
 const GAS_MAX = '0x2faf080'
-/** Of what nodes answer at once, in hex: a text of a megabyte, and what stands beside it. */
+/** Of what a node answers at once, to a call in hex: a text of two megabytes, four times the longest that is read. */
 const BODY_BYTES_MAX = 4 << 20
 /** One token may take a node seconds, and must not take it minutes. */
 const ANSWER_MS_MAX = 20_000
-/** Nodes say in many words what a call came to. */
+/** Nodes say in many words what a call came to: these are all that end one in geth, and what others call them. */
 const ENDED =
-  /revert|out of gas|gas required|invalid opcode|invalid jump|stack (under|over)flow|execution (error|halted)|opcode|evm/i
+  /revert|out of gas|gas required|invalid (opcode|jump|code)|stack (underflow|overflow|limit)|call depth|write protection|return ?data out of bounds|gas uint64 overflow|execution (error|halted)|opcode|evm/i
 const REVERTED = 3
+/** `VM execution error`, as Nethermind and geth number it. */
+const VM_ERROR = -32_015
+/** Of a call that has used up the node's time for one: geth and those after it, Nethermind, Besu. */
+const TIMED_OUT = /execution (aborted|timed out)|request timed out|enabled timeout|timeout expired/i
+/** Of an answer that is beyond what the node hands out at once. */
+const TOO_LARGE = /response (is )?too (large|big)|response size exceed/i
 
 /** Opens the execution nodes of a chain for calls of contracts; asks them nothing. Throws AppError `config` for an address that is none. */
 export function openContractNode({ urls, log, limits: given }: ContractNodeOptions): ContractNode {
@@ -56,7 +62,8 @@ async function askCalls(node: ChainNode, ask: AskNode, calls: readonly ContractC
   const head = await ask(headQuestion)
   if (head === null) throw node.fault('node_lagging', 'has no block yet')
   const number = Number(head.number)
-  const answers = await Promise.all(calls.map((call) => outcomeOf(ask(callQuestion(call, head.number)))))
+  // Each by itself: in one batch they would share the size of one answer, and the time of one.
+  const answers = await Promise.all(calls.map((call) => outcomeOf(openBatch(node)(callQuestion(call, head.number)))))
   return { block: { number, hash: head.hash.toLowerCase(), timeSec: Number(head.timestamp) }, answers }
 }
 
@@ -64,10 +71,19 @@ async function outcomeOf(answer: Promise<string>): Promise<CallAnswer> {
   try {
     return { status: 'returned', data: bytesOf(await answer) }
   } catch (error) {
-    if (error instanceof JsonRpcError && (error.code === REVERTED || ENDED.test(error.message)))
-      return { status: 'reverted' }
-    throw error
+    const status = error instanceof AnswerTooLarge ? 'too_large' : statusOf(error)
+    if (status === undefined) throw error
+    return { status }
   }
+}
+
+/** What an error says that a call came to; undefined where it is the node's. What a revert says is the contract's words. */
+function statusOf(error: unknown): Exclude<CallAnswer['status'], 'returned'> | undefined {
+  if (!(error instanceof JsonRpcError)) return undefined
+  const { code, message } = error
+  if (code === REVERTED || code === VM_ERROR || ENDED.test(message)) return 'reverted'
+  if (TIMED_OUT.test(message)) return 'timed_out'
+  return TOO_LARGE.test(message) ? 'too_large' : undefined
 }
 
 /** Halves what lies between a block without the contract and one with it: as many questions as a block number has bits. */
@@ -89,13 +105,25 @@ async function askDeployment(node: ChainNode, ask: AskNode, contract: string): P
     }
   }
   const block = having
-  const creations = await ask(creationsQuestion(block)).catch((error: unknown) => {
-    if (error instanceof JsonRpcError) return []
-    throw error
-  })
-  const creation = creations?.find(({ contractAddress }) => contractAddress?.toLowerCase() === contract)
+  const creations = await creationsIn(ask, block)
+  if (creations === 'too_large') return { ...(await askCreation(ask, contract)), block }
+  const creation = creations.find(({ contractAddress }) => contractAddress?.toLowerCase() === contract)
   if (creation === undefined) return { block, deployer: null, reason: 'made_by_contract' }
   return { block, deployer: creation.from.toLowerCase(), reason: null }
+}
+
+/** Whoever fills a block with logs makes its receipts as large as they like. */
+async function creationsIn(
+  ask: AskNode,
+  block: number,
+): Promise<readonly Type.Static<typeof Creation>[] | 'too_large'> {
+  try {
+    return (await ask(creationsQuestion(block))) ?? []
+  } catch (error) {
+    if (error instanceof AnswerTooLarge) return 'too_large'
+    if (error instanceof JsonRpcError) return TOO_LARGE.test(error.message) ? 'too_large' : []
+    throw error
+  }
 }
 
 /** Without old states: the transaction that some nodes know a contract's creation by; its receipt says the rest. */
@@ -110,7 +138,7 @@ async function askCreation(ask: AskNode, contract: string): Promise<Deployment> 
       return { block, deployer: null, reason: 'made_by_contract' }
     return { block, deployer: receipt.from.toLowerCase(), reason: null }
   } catch (error) {
-    if (error instanceof JsonRpcError) return unknown
+    if (error instanceof JsonRpcError || error instanceof AnswerTooLarge) return unknown
     throw error
   }
 }

@@ -60,6 +60,16 @@ export interface NodeAnswer {
 const REFUSAL_BYTES_MAX = 4_096
 const QUOTE_CHARACTERS_MAX = 200
 
+/** The HTTP client's code for a body above `bodyBytesMax`. */
+const TOO_LARGE = 'UND_ERR_RES_EXCEEDED_MAX_SIZE'
+
+/** A fault like any other, unless whoever has asked knows that the size of the answer is not the node's doing. */
+export class AnswerTooLarge extends AppError {
+  constructor(message: string) {
+    super('node_unreachable', message, { retryable: true })
+  }
+}
+
 type Body = Dispatcher.ResponseData['body']
 
 /** What comes before a body: its length in bytes where that is told, and 0 otherwise, and how long it may be. */
@@ -210,7 +220,9 @@ export class ChainNode implements AsyncDisposable {
     try {
       return await work()
     } catch (error) {
-      throw this.fault('node_unreachable', `did not answer (${reasonOf(error)})`)
+      const reason = reasonOf(error)
+      if (reason === TOO_LARGE) throw new AnswerTooLarge(`${this.name} did not answer (${reason})`)
+      throw this.fault('node_unreachable', `did not answer (${reason})`)
     }
   }
 

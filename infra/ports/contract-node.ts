@@ -10,6 +10,8 @@ export type CallAnswer =
   | { readonly status: 'returned'; readonly data: Uint8Array }
   /** Reverted with whatever reason, or out of gas: nothing that it says is followed, `OffchainLookup` (EIP-3668) neither. */
   | { readonly status: 'reverted' }
+  /** More than anybody wants of a contract, by its size; or the node has given it up because it took too long. */
+  | { readonly status: 'too_large' | 'timed_out' }
 
 /** What calls were answered, all after one block and by one node. */
 export interface CallAnswers {
@@ -38,7 +40,10 @@ export interface Deployment {
  * answers: transient ones were already retried, on the fallbacks too.
  */
 export interface ContractNode extends AsyncDisposable {
-  /** After the newest block. Each call has a bounded amount of gas, and an answer a bounded size. */
+  /**
+   * After the newest block. Each call has a bounded amount of gas, and its answer a bounded size: what goes beyond is that call's answer,
+   * and neither the node's fault nor the other calls'.
+   */
   call(calls: readonly ContractCall[]): Promise<CallAnswers>
   deploymentOf(contract: string): Promise<Deployment>
 }

@@ -1,4 +1,4 @@
-import type { ContractNode } from '../../infra/ports/contract-node.ts'
+import type { CallAnswer, ContractNode } from '../../infra/ports/contract-node.ts'
 import type { PublicAnswer, PublicFetch } from '../../infra/ports/public-fetch.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import { decodeText, tokenUriCall } from '../../schemas/eth/contract-calls.ts'
@@ -48,7 +48,7 @@ type Ended =
 export interface TokenAnswer {
   readonly event: EncodedEvent
   readonly blockNumber: number
-  /** A server has kept us waiting to the end. */
+  /** A server, or the call itself, has kept us waiting to the end. */
   readonly isLate: boolean
 }
 
@@ -58,10 +58,11 @@ export async function readToken(reading: Reading, question: TokenQuestion): Prom
   const data = tokenUriCall(standard, bytesOf(tokenId))
   const { block, answers } = await reading.node.call([{ to: contract, data }])
   const [answer] = answers
-  const tokenUri = answer?.status === 'returned' ? (decodeText(answer.data) ?? null) : null
+  if (answer === undefined) throw new Error('each call has an answer')
+  const tokenUri = answer.status === 'returned' ? (decodeText(answer.data) ?? null) : null
   const ended: Ended =
-    answer?.status !== 'returned'
-      ? failed('CALL_REVERTED')
+    answer.status !== 'returned'
+      ? failed(CALL_ERRORS[answer.status])
       : tokenUri === null
         ? failed('NO_TOKEN_URI')
         : await documentAt(reading, uriOfToken(tokenUri, standard, BigInt(tokenId)))
@@ -87,6 +88,12 @@ export async function readToken(reading: Reading, question: TokenQuestion): Prom
   const event = encodeEvent(tokenNotRead, { id, ...envelope, data: { ...told, ...ends } })
   return { event, blockNumber: block.number, isLate: error === 'TIMEOUT' }
 }
+
+const CALL_ERRORS = {
+  reverted: 'CALL_REVERTED',
+  too_large: 'TOO_LARGE',
+  timed_out: 'TIMEOUT',
+} as const satisfies Record<Exclude<CallAnswer['status'], 'returned'>, MetadataError>
 
 function failed(error: MetadataError): Ended {
   return { status: 'failed', error }

@@ -18,6 +18,7 @@ interface Question {
 type Answer = { readonly result: unknown } | { readonly error: { readonly code: number; readonly message: string } }
 
 let server: Server
+let url: string
 let node: ContractNode
 let asked: Question[]
 let answer: (question: Question) => Answer | undefined
@@ -44,7 +45,7 @@ beforeAll(async () => {
       .end(JSON.stringify(Array.isArray(body) ? answers : answers[0]))
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   node = openContractNode({ urls: [url], log: silentLog, limits: { attemptsPerNode: 1 } })
 })
 beforeEach(() => {
@@ -77,12 +78,50 @@ test.each([
   [-32_000, 'out of gas'],
   [-32_015, 'VM execution error.'],
   [-32_000, 'invalid opcode: INVALID'],
+  [-32_015, 'StaticCallViolation'],
+  [-32_000, 'gas uint64 overflow'],
+  [-32_000, 'write protection'],
+  [-32_000, 'max call depth exceeded'],
+  [-32_000, 'return data out of bounds'],
+  [-32_000, 'stack limit reached 1024 (1023)'],
+  [-32_000, 'execution reverted: execution aborted (timeout = 5s)'],
 ])('a call that ends with %i %s is a revert, and nothing that it says is followed', async (code, message) => {
   // OffchainLookup (EIP-3668): sender, URLs, call data, callback, extra data.
   const data = `0x556f1830${'00'.repeat(160)}`
   answer = ({ method }) => (method === 'eth_call' ? { error: { code, message, data } as never } : undefined)
   expect((await call()).answers).toEqual([{ status: 'reverted' }])
   expect(asked.filter(({ method }) => method === 'eth_call')).toHaveLength(1)
+})
+
+test.each([
+  [-32_000, 'execution aborted (timeout = 5s)', 'timed_out'],
+  [-32_002, 'request timed out', 'timed_out'],
+  [-32_016, 'Request was cancelled due to enabled timeout.', 'timed_out'],
+  [-32_603, 'Timeout expired', 'timed_out'],
+  [-32_003, 'response too large', 'too_large'],
+  [-32_008, 'Response is too big', 'too_large'],
+])('a call that ends with %i %s is %s, and the node is asked once', async (code, message, status) => {
+  answer = ({ method }) => (method === 'eth_call' ? { error: { code, message } } : undefined)
+  expect((await call()).answers).toEqual([{ status }])
+  expect(asked.filter(({ method }) => method === 'eth_call')).toHaveLength(1)
+})
+
+/** Half a byte a digit: more than four MiB of them. */
+const LARGE = { result: `0x${'00'.repeat(2_200_000)}` }
+
+test('a call whose answer is too large says nothing about the node, nor about what else is asked', async () => {
+  const told: string[] = []
+  const warn = (_: object, message: string) => void told.push(message)
+  await using node = openContractNode({ urls: [url, url], log: { ...silentLog, warn } })
+  answer = ({ method, params: [asked] }) => {
+    if (method !== 'eth_call') return undefined
+    return (asked as { data: string }).data === '0x06fdde03' ? LARGE : { result: '0x01' }
+  }
+  const calls = ['0x06fdde03', '0x95d89b41'] as const
+  const { answers } = await node.call(calls.map((data) => ({ to: CONTRACT, data })))
+  expect(answers).toEqual([{ status: 'too_large' }, { status: 'returned', data: Uint8Array.of(1) }])
+  expect(asked.filter(({ method }) => method === 'eth_call')).toHaveLength(2)
+  expect(told).toEqual([])
 })
 
 test.each([
@@ -136,6 +175,20 @@ test('without old states the receipt of the transaction that a node knows a crea
   answer = (question) =>
     question.method === 'ots_getContractCreator' ? { result: null } : codeFrom(617, 900)(question)
   expect(await node.deploymentOf(CONTRACT)).toEqual({ block: null, deployer: null, reason: 'no_old_states' })
+})
+
+test('where the receipts of its block are too large, a contract is known by what the node knows its creation by', async () => {
+  const receipts = { result: [{ from: MAKER, contractAddress: CONTRACT, data: LARGE.result }] }
+  answer = (question) => codeFrom(617)(question) ?? (question.method === 'eth_getBlockReceipts' ? receipts : undefined)
+  expect(await node.deploymentOf(CONTRACT)).toEqual({ block: 617, deployer: null, reason: 'no_old_states' })
+  const others = answer
+  answer = (question) => {
+    if (question.method === 'ots_getContractCreator') return { result: { hash: HASH } }
+    if (question.method === 'eth_getTransactionReceipt')
+      return { result: { from: MAKER, contractAddress: CONTRACT, blockNumber: '0x269' } }
+    return others(question)
+  }
+  expect(await node.deploymentOf(CONTRACT)).toEqual({ block: 617, deployer: MAKER, reason: null })
 })
 
 test('what nobody can show is not told, and why', async () => {

@@ -112,8 +112,8 @@ export class World {
   called: string[] = []
   /** How contracts came to be. */
   deployment: Deployment = { block: 3, deployer: ALICE, reason: null }
-  /** Of a token, by `tokenURI` or `uri`; undefined reverts. */
-  uriOf: (contract: string, id: bigint) => string | undefined = (_, id) => `https://a.test/${id}`
+  /** Of a token, by `tokenURI` or `uri`; undefined reverts, and an answer is what the node says. */
+  uriOf: (contract: string, id: bigint) => string | CallAnswer | undefined = (_, id) => `https://a.test/${id}`
   answer: (url: string) => PublicAnswer = (url) => answered(JSON.stringify({ name: `at ${url}` }))
 
   readonly #node: ContractNode = {
@@ -151,7 +151,8 @@ export class World {
         const id = BigInt(`0x${data.slice(10)}`)
         this.called.push(`${selector === '0xc87b56dd' ? 'tokenURI' : 'uri'} ${to.slice(0, 4)} ${id}`)
         const uri = this.uriOf(to, id)
-        return uri === undefined ? { status: 'reverted' } : returned(['string'], [uri])
+        if (typeof uri === 'string') return returned(['string'], [uri])
+        return uri ?? { status: 'reverted' }
       }
     }
   }

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { ContractNode } from '../../infra/ports/contract-node.ts'
+import type { CallAnswer, ContractNode } from '../../infra/ports/contract-node.ts'
 import type { PublicAnswer } from '../../infra/ports/public-fetch.ts'
 import { readAsked } from '../../ingest/metadata/read-some.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
@@ -65,8 +65,10 @@ describe('what is known of tokens', () => {
     ])
   })
 
-  test.each<[string, string | undefined, PublicAnswer | undefined, string, boolean]>([
+  test.each<[string, string | CallAnswer | undefined, PublicAnswer | undefined, string, boolean]>([
     ['a call that reverts, whatever it says', undefined, undefined, 'CALL_REVERTED', false],
+    ['a call that answers too much', { status: 'too_large' }, undefined, 'TOO_LARGE', false],
+    ['a call that takes too long', { status: 'timed_out' }, undefined, 'TIMEOUT', false],
     ['an empty URI', '', undefined, 'NO_TOKEN_URI', false],
     ['another scheme', 'ftp://a.test/1', undefined, 'UNSUPPORTED_SCHEME', false],
     [
@@ -90,7 +92,7 @@ describe('what is known of tokens', () => {
     const begin = world.nowSec
     await world.run(ART)
     const [first] = await statesOf(stores().warehouse, ART)
-    expect(first).toMatchObject({ error, attempts: 1, has: uri === undefined ? 0 : 1 })
+    expect(first).toMatchObject({ error, attempts: 1, has: typeof uri === 'string' ? 1 : 0 })
     const firstDelay = Number(first?.next) - begin
     expect(world.fetched).toHaveLength(isAsked ? 1 : 0)
     // Not before it is due.
