@@ -57,7 +57,7 @@ export class DerivationWork {
   readonly #hurrying = new AbortController()
   /** Accounts, with the number of the attempt. */
   readonly #settlements = new Gathering<{ readonly account: string; readonly attempt: number }>(async (asked) => {
-    const attempt = Math.max(...asked.map((one) => one.attempt))
+    const attempt = asked.reduce((most, one) => Math.max(most, one.attempt), 0)
     const accounts = asked.map(({ account }) => account)
     try {
       await this.#busy(() => settleUndisturbed(this.#ports, accounts, attempt))

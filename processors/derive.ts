@@ -169,7 +169,7 @@ export class Derivation {
   ): Promise<readonly Row[]> {
     const rows: Row[] = []
     for (const { set, params } of validators.questions())
-      rows.push(...(await this.#warehouse.query<Row>(toSql(set), { chain, ...params })))
+      for (const row of await this.#warehouse.query<Row>(toSql(set), { chain, ...params })) rows.push(row)
     return rows
   }
 

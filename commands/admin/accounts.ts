@@ -16,7 +16,7 @@ export async function listAccounts(setting: Setting): Promise<void> {
     return
   }
   const now = nowSec()
-  const width = Math.max(...accounts.map((account) => account.length))
+  const width = accounts.reduce((most, account) => Math.max(most, account.length), 0)
   for (const account of accounts) {
     const working = tokensOf(book, account).filter(({ revokedAt }) => revokedAt === undefined).length
     const chains = validatorsOf(book, account).map(({ chain, owned, watched }) => {

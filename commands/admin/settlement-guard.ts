@@ -64,7 +64,7 @@ async function countAll(changes: readonly SettlementChange[], count: Counting): 
   for (const change of changes) {
     const counted = await count(change)
     if ('unknown' in counted) return counted
-    rows.push(...counted.rows)
+    for (const row of counted.rows) rows.push(row)
   }
   return { rows }
 }

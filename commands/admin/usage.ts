@@ -55,7 +55,7 @@ const LEFT_COLUMNS = 2
 
 function formatTable(rows: readonly UsageSums[]): string {
   const lines = [TITLES, ...rows.map(toCells)]
-  const widths = TITLES.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)))
+  const widths = TITLES.map((_, column) => lines.reduce((most, cells) => Math.max(most, cells[column]?.length ?? 0), 0))
   const pad = (cell: string, column: number): string =>
     column < LEFT_COLUMNS ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)
   return lines.map((cells) => `${cells.map(pad).join('  ')}\n`).join('')

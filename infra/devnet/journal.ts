@@ -39,7 +39,7 @@ export function openJournal(directory: string | undefined): Journal {
     if (complete.length < text.length) truncateSync(path, Buffer.byteLength(complete))
     known = parseLines(complete)
   }
-  const lastSlot = Math.max(-1, ...known.keys())
+  const lastSlot = known.keys().reduce((last, slot) => Math.max(last, slot), -1)
   return {
     lastSlot,
     exitsAt: (slot) => known.get(slot) ?? [],

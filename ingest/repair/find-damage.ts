@@ -200,7 +200,7 @@ async function headDamage(
   { clock }: BeaconChain,
   signal: AbortSignal,
 ): Promise<readonly LoggedBlock[]> {
-  const oldest = Math.min(...walked.keys())
+  const oldest = walked.keys().reduce((least, epoch) => Math.min(least, epoch), Number.POSITIVE_INFINITY)
   const standing = new Map<string, LoggedBlock>()
   for await (const { event } of ownEvents({ ...options, topic: 'beacon.blocks', signal })) {
     unlessUndecodable(() => {

@@ -80,8 +80,9 @@ export async function findMissing(comparing: Comparing): Promise<Comparison> {
   const epochs = await missingEpochs(comparing, known)
   let closable = await closableDays(comparing)
   while (closable.length > 0 && (await comparing.again())) closable = await closableDays(comparing)
-  missing.push(...epochs.missing, ...(await missingBlocks(comparing, known)), ...closable)
-  const own = missing.filter((one) => chain === '' || one.chain === '' || one.chain === chain)
+  // Of a chain whose tables are empty these are more than a call takes as arguments.
+  const all = [...missing, ...epochs.missing, ...(await missingBlocks(comparing, known)), ...closable]
+  const own = all.filter((one) => chain === '' || one.chain === '' || one.chain === chain)
   return { missing: own, notes: foreignMessages(letters), epochsInLog: epochs.inLog }
 }
 

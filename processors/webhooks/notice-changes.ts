@@ -56,7 +56,9 @@ export class Noticer {
 
   async look(): Promise<void> {
     const { book, accounts, chains } = this.#parts
-    this.#exits.push(...(await accounts.readOn()))
+    await accounts.readOn()
+    // One by one: at the start these are all steps that there ever were, more than a call takes as arguments.
+    for (const exit of accounts.takeNews()) this.#exits.push(exit)
     await this.#endRevoked()
     await this.#tellExits()
     for (const account of new Set(book.tellings().map((telling) => telling.account)))

@@ -45,8 +45,8 @@ export function readInterchange(text: string, genesisValidatorsRoot: Hex): ReadI
     const key = pubkey.toLowerCase() as Hex
     const before = signed.get(key) ?? NOTHING_SIGNED
     signed.set(key, {
-      blockSlot: Math.max(before.blockSlot, ...blocks.map(({ slot }) => Number(slot))),
-      targetEpoch: Math.max(before.targetEpoch, ...votes.map(({ target_epoch: epoch }) => Number(epoch))),
+      blockSlot: blocks.reduce((most, { slot }) => Math.max(most, Number(slot)), before.blockSlot),
+      targetEpoch: votes.reduce((most, { target_epoch: epoch }) => Math.max(most, Number(epoch)), before.targetEpoch),
     })
   }
   return { status: 'read', signed }
