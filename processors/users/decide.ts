@@ -24,6 +24,12 @@ export const SIGN_UP_SEC = 86_400
 /** Who asks for a new password sits before the mail program. */
 export const RESET_SEC = 3_600
 
+/**
+ * Of what the log is told where somebody asks for an address of which nothing stands: the key is no address's, so that a topic which keeps
+ * the newest of each key keeps one for all that were ever asked for.
+ */
+const NO_ADDRESS = '0'.repeat(64)
+
 /** What of one asking the log is to be told, and what is answered. */
 export interface Decision {
   readonly answer: UsersAnswer
@@ -115,7 +121,7 @@ function logIn(book: UserBook, { address, password, session }: Of<'log-in'>, { n
 }
 
 function requestReset(book: UserBook, { address, code }: Of<'request-reset'>, { keyId, nowSec }: Asked): Decision {
-  const stands = withoutExpired(book.ofAddress(address) ?? { address, keyId, signUps: [] }, nowSec)
+  const stands = withoutExpired(book.ofAddress(address) ?? { address: NO_ADDRESS, keyId, signUps: [] }, nowSec)
   // As with a sign-up: to tell the log takes as long as if there was something to tell.
   if (stands.user === undefined) return { answer: { status: 'has-none' }, stands }
   const others = stands.user.resets.filter(({ hash }) => hash !== code)

@@ -2,7 +2,7 @@ import type { EventLog } from '../../infra/ports/event-log.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { type UserStands, userStands } from '../../schemas/events/users.ts'
 
-/** What stands of all addresses, by what is asked for: the newest event of each. */
+/** What stands of all addresses, by what is asked for: the newest event of each. Of those of which nothing stands it has nothing. */
 export class UserBook {
   readonly #byAddress = new Map<string, UserStands>()
   /** Addresses, by the hashes of codes that were sent to them. */
@@ -24,7 +24,8 @@ export class UserBook {
     if (stands.user !== undefined) this.#accounts.add(stands.user.account)
     for (const code of codesOf(stands)) this.#byCode.set(code, stands.address)
     for (const session of sessionsOf(stands)) this.#bySession.set(session, stands.address)
-    this.#byAddress.set(stands.address, stands)
+    if (stands.user === undefined && stands.signUps.length === 0) this.#byAddress.delete(stands.address)
+    else this.#byAddress.set(stands.address, stands)
     this.#keyId = stands.keyId
   }
 

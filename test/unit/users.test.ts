@@ -97,6 +97,35 @@ describe('a sign-up', () => {
   })
 })
 
+describe('what strangers ask for', () => {
+  it('leaves one event of all addresses of which nothing stands, and nothing in memory', async () => {
+    const { ask, book } = await begin()
+    for (let i = 0; i < 20; i++)
+      expect(await ask({ kind: 'request-reset', address: digestOf(`a-${i}`), code: digestOf('c') })).toBe('has-none')
+    expect([...book.all()]).toEqual([])
+    expect(await eventsIn('users')).toHaveLength(1)
+    expect((await readUserBook(log(), NEVER)).keyId).toBe(KEY_ID)
+  })
+
+  it('is in memory no longer than a sign-up counts', async () => {
+    const users = await begin()
+    await users.ask(signUp('c'))
+    users.clock.sec += SIGN_UP_SEC
+    await dropExpiredSignUps(users)
+    expect([...users.book.all()]).toEqual([])
+    expect([...(await readUserBook(log(), NEVER)).all()]).toEqual([])
+    await users.ask(signUp('again'))
+    expect(await users.ask(verify('again'))).toBe('done')
+  })
+
+  it('takes nothing from a sign-up that waits', async () => {
+    const { ask } = await begin()
+    await ask(signUp('c'))
+    expect(await ask({ kind: 'request-reset', address: ADDRESS, code: digestOf('r') })).toBe('has-none')
+    expect(await ask(verify('c'))).toBe('done')
+  })
+})
+
 describe('a session', () => {
   it('ends a day after it was last used, and two weeks after its beginning', async () => {
     const { ask, clock } = await beginWithUser()
