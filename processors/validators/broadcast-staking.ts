@@ -207,7 +207,9 @@ async function tellAndSend(
   if (result.status === 'sent') return SENT
   // A refusal or a silence is one node's word for one moment.
   if (await isKnownForSure(chain, transaction.hash)) return SENT
-  await tellEnd(broadcasting, told, { status: result.isRefusedByAll ? 'refused' : 'unsent' })
+  // Who follows it may have told its end while nodes were asked.
+  if (broadcasting.book.sent.of(chain.name, transaction.hash)?.end === undefined)
+    await tellEnd(broadcasting, told, { status: result.isRefusedByAll ? 'refused' : 'unsent' })
   return result.refusal ?? UNAVAILABLE
 }
 

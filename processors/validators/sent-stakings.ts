@@ -23,6 +23,9 @@ interface SenderNonce {
   readonly nonce: number
 }
 
+/** Ends that say what nodes said, not what the chain has: these take the place of no other. */
+const NODES_WORDS: ReadonlySet<StakingEnd> = new Set<StakingEnd>(['unsent', 'refused'])
+
 /** The staking transactions that the log says were broadcast. */
 export class SentStakings {
   readonly #byHash = new Map<string, SentStaking>()
@@ -54,6 +57,8 @@ export class SentStakings {
     const name = nameOf(chain, txHash)
     const sent = this.#byHash.get(name)
     if (sent === undefined || sent.end === 'mined') return
+    // What nodes said at one moment may be told after what the chain has said meanwhile.
+    if (sent.end !== undefined && NODES_WORDS.has(status)) return
     this.#byHash.set(name, { ...sent, rawTransaction: undefined, end: status, deposited })
     this.#pending.delete(name)
   }

@@ -1,7 +1,8 @@
 import { encodeFunctionData, type Hex, keccak256, parseAbi } from 'viem'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { openValidatorClient } from '../../infra/key-vault/keymanager.ts'
-import { broadcastForAccount } from '../../processors/validators/broadcast-staking.ts'
+import { broadcastForAccount, tellEnd } from '../../processors/validators/broadcast-staking.ts'
+import type { SentStaking } from '../../processors/validators/sent-stakings.ts'
 import { depositDataRoot } from '../../schemas/eth/deposit-data.ts'
 import { type CalledDeposit, type StakingContract, TRANSACTION_GAS_MAX } from '../../schemas/eth/staking-transaction.ts'
 import {
@@ -385,6 +386,27 @@ describe('broadcasts for the same validators', () => {
     expect(await send(role, first)).toEqual(SENT)
     expect(role.hashes()).toEqual([keccak256(first), keccak256(first)])
     expect(role.ends()).toMatchObject([{ status: 'unsent' }])
+  })
+
+  test('of which nodes say something have the end that was told meanwhile', async () => {
+    const role = given()
+    const { broadcasting } = role
+    const superseded = { status: 'superseded', deposited: OWN.map(keyOf) } as const
+    const sentFirst = () => broadcasting.book.sent.of('hoodi', keccak256(first)) as SentStaking
+    let told: Promise<void> | undefined
+    role.says.outcomes = () => {
+      told = tellEnd(broadcasting, sentFirst(), superseded)
+      return [{ status: 'unanswered' }]
+    }
+    const sending = send(role, first)
+    expect(await sending).toEqual({ status: 'unavailable' })
+    await told
+    expect(sentFirst()).toMatchObject({ end: 'superseded', deposited: OWN.map(keyOf) })
+    // Told later all the same, by a process of before, it counts for nothing.
+    for (const status of ['unsent', 'refused'] as const) await tellEnd(broadcasting, sentFirst(), { status })
+    expect(sentFirst()).toMatchObject({ end: 'superseded', deposited: OWN.map(keyOf) })
+    await tellEnd(broadcasting, sentFirst(), { status: 'mined' })
+    expect(sentFirst().end).toBe('mined')
   })
 
   test('of one transaction are told once and sent each time', async () => {
