@@ -16,7 +16,6 @@ export const EXIT_FAILURES = [
   'another_validator', // the final registry has the key at another index than the exit was signed for
   'another_account', // when it could be signed, the account that had asked for it no longer had the validator
 ] as const
-export type ExitFailure = (typeof EXIT_FAILURES)[number]
 
 /** Why a call to the exit-request contract counts for nothing: all of it, never a part. */
 export const EXIT_CALL_FAULTS = [

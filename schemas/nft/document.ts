@@ -20,15 +20,6 @@ export interface Metadata {
   readonly attributes: string | null
 }
 
-export const NO_METADATA: Metadata = {
-  title: null,
-  description: null,
-  media: null,
-  mediaType: null,
-  mediaExternal: null,
-  attributes: null,
-}
-
 export type Document =
   /** `json`: the text that was read. */
   | { readonly status: 'read'; readonly json: string; readonly metadata: Metadata }

@@ -29,26 +29,6 @@ export type Payer = 'coinbase' | 'other'
 
 // Rows as queries return them: 64-bit and wider integers are decimal text.
 
-/** A row of `execution_blocks`. */
-export interface ExecutionBlockRow {
-  readonly chain: string
-  readonly block_hash: string
-  readonly block_number: string
-  readonly time: string
-  readonly coinbase: string
-  readonly extra_data: string
-  readonly names_builder: number
-  readonly pays_somebody: number
-  readonly has_evidence: number
-  readonly transactions: number
-  readonly base_fee_per_gas_wei: string
-  readonly priority_fees_wei: string
-  readonly log_parts: number
-  readonly matches_hash: number
-  readonly version: string
-  readonly is_deleted: number
-}
-
 /** A row of `block_payments`. */
 export interface BlockPaymentRow {
   readonly chain: string

@@ -32,6 +32,4 @@ export const NFT_TABLES = {
   nft_metadata_positions: ['chain', 'kind', 'bucket'],
 } as const
 
-export type NftTable = keyof typeof NFT_TABLES
-
 export const FOLDED_TABLES = Object.keys(FOLDED) as readonly (keyof typeof FOLDED)[]

@@ -23,8 +23,6 @@ export type ChainEvent =
       readonly epoch: number
     }
 
-export type ChainTopic = ChainEvent['topic']
-
 /** Delivers events to who listens now; nothing is kept for later. */
 export interface ChainEvents {
   publish(event: ChainEvent): void

@@ -7,9 +7,9 @@ import { ACCOUNTS_KEY } from '../../../schemas/events/accounts.ts'
 import { type EncodedEvent, type EventType, encodeEvent } from '../../../schemas/events/codec.ts'
 import type { Clocks } from '../clocks.ts'
 import type { StakingBook } from '../staking-book.ts'
+import { Turns } from '../turns.ts'
 import { AskedOrder } from './asked-order.ts'
 import type { OwnersOnLog } from './owners-on-log.ts'
-import { Turns } from './turns.ts'
 
 /** A chain that validators may exit from. */
 export interface ExitChain {
@@ -29,12 +29,13 @@ interface CustodyParts extends Clocks {
 /** What is shared by all that is done about exits. */
 export interface ExitCustody extends CustodyParts {
   /** Looking at the book and telling the log are one step: nothing is cancelled while it is being signed. */
-  readonly turns: Turns
+  readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
   readonly asked: AskedOrder
 }
 
 export function toExitCustody(parts: CustodyParts): ExitCustody {
-  return { ...parts, turns: new Turns(), asked: new AskedOrder(parts.wallNow()) }
+  const turns = new Turns()
+  return { ...parts, inTurn: (work) => turns.take('exits', work), asked: new AskedOrder(parts.wallNow()) }
 }
 
 /** An event of an exit that happens now. */

@@ -43,7 +43,7 @@ export async function lookAtExits(custody: ExitCustody, chain: ExitChain, memory
     return { exit, action }
   })
   const ended = decided.flatMap(({ exit, action }) => (action.kind === 'end' ? [{ exit, end: action.end }] : []))
-  if (ended.length > 0) await custody.turns.take(() => endExits(custody, look, ended))
+  if (ended.length > 0) await custody.inTurn(() => endExits(custody, look, ended))
   // What is signed needs no vault: it goes on before the vault is asked for anything.
   await submit(
     custody,
@@ -81,7 +81,7 @@ async function submit(custody: ExitCustody, look: Look, pubkeys: readonly string
 
 /** Hands exits to every node, and tells the log of those that a node has accepted for the first time. */
 async function submitPart(custody: ExitCustody, look: Look, pubkeys: readonly string[]): Promise<void> {
-  const { book, writer, log, turns } = custody
+  const { book, writer, log, inTurn } = custody
   const { epoch, memory } = look
   const { name: chain, exitNode } = look.chain
   const accepted = await Promise.all(
@@ -105,7 +105,7 @@ async function submitPart(custody: ExitCustody, look: Look, pubkeys: readonly st
   )
   if (events.length === 0) return
   // Killed before this, the next look hands them out again, and a pool that has them says so.
-  await turns.take(() => durably('exit-submitted', () => book.tell(writer, events)))
+  await inTurn(() => durably('exit-submitted', () => book.tell(writer, events)))
   log.info({ chain, exits: events.length }, 'exits were accepted by a node')
 }
 

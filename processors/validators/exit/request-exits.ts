@@ -45,7 +45,7 @@ async function request(
   { exitNode }: ExitChain,
   input: ExitValidatorsInput,
 ): Promise<ExitValidatorsOutput> {
-  const { vault, writer, book, log, turns } = custody
+  const { vault, writer, book, log, inTurn } = custody
   const { chain, account, requestId, actor, pubkeys } = input
   const [lacking] = await vault.lacking(pubkeys)
   if (lacking !== undefined) return refused('key_not_in_vault', lacking)
@@ -56,7 +56,7 @@ async function request(
   const deposited = new Set([...head.keys(), ...input.deposited])
   const lackingDeposit = pubkeys.find((pubkey) => !deposited.has(pubkey))
   if (lackingDeposit !== undefined) return refused('not_deposited', lackingDeposit)
-  return await turns.take(async () => {
+  return await inTurn(async () => {
     if (isLate(custody, input.notAfterMs)) return { status: 'unavailable' }
     const wanted = pubkeys.filter(
       (pubkey) => final.get(pubkey)?.exitEpoch === undefined && !isUnderWay(book.exits.of(chain, pubkey), account),
@@ -83,11 +83,11 @@ async function cancel(
   { exitNode }: ExitChain,
   input: ExitValidatorsInput,
 ): Promise<ExitValidatorsOutput> {
-  const { writer, book, log, turns } = custody
+  const { writer, book, log, inTurn } = custody
   const { chain, account, requestId, actor, pubkeys } = input
   const asked = exitNode.registered('head', pubkeys).catch(unlessUnanswered)
   const head = await Promise.race([asked, sleep(HEAD_MS_MAX, undefined, { ref: false })])
-  return await turns.take(async () => {
+  return await inTurn(async () => {
     if (isLate(custody, input.notAfterMs)) return { status: 'unavailable' }
     for (const pubkey of pubkeys) {
       const isExiting = head?.get(pubkey)?.exitEpoch !== undefined

@@ -24,10 +24,10 @@ interface Signings {
 
 /** Signs what is still wanted by an account that still has the validator. Rejects where the vault tells nothing at all. */
 export async function signExits(custody: ExitCustody, look: Look, ripe: readonly RipeExit[]): Promise<Signings> {
-  const { vault, book, writer, log, turns } = custody
+  const { vault, book, writer, log, inTurn } = custody
   const { facts, epoch, memory } = look
   const chain = look.chain.name
-  return await turns.take(async () => {
+  return await inTurn(async () => {
     const wanted = await dropMoved(custody, look, ripe)
     const lacking = new Set(await vault.lacking(wanted.map(({ pubkey }) => pubkey)))
     if (lacking.size > 0) {

@@ -49,7 +49,7 @@ export async function takeCalls(
 
 async function takeCall(custody: ExitCustody, chain: CallChain, call: TakenCall): Promise<void> {
   const judgement = await judge(custody, chain, call)
-  await custody.turns.take(() => tellCall(custody, chain, call, judgement))
+  await custody.inTurn(() => tellCall(custody, chain, call, judgement))
 }
 
 async function judge(custody: ExitCustody, chain: CallChain, call: TakenCall): Promise<CallJudgement> {
