@@ -24,7 +24,6 @@ const TRAILER =
   /^(?!(?:content-length|transfer-encoding|connection|proxy-connection|upgrade):)[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~\x80-\xff]*$/i
 const LENGTH = /^[0-9]{1,15}$/
 const SIZE = /^([0-9A-Fa-f]{1,12})(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=[!#$%&'*+\-.^_`|~0-9A-Za-z]+)?)*$/
-const BLANKS_AROUND = /^[\t ]+|[\t ]+$/g
 const SWITCHING_PROTOCOLS = 101
 
 type Place = 'head' | 'length' | 'size' | 'chunk' | 'chunk-end' | 'trailer' | 'until-end' | 'over'
@@ -210,11 +209,23 @@ function readHeaders(lines: string): IncomingHttpHeaders {
     const colon = lines.indexOf(':', at)
     const end = lines.indexOf('\r\n', colon)
     const name = lines.slice(at, colon).toLowerCase()
-    const value = lines.slice(colon + 1, end).replace(BLANKS_AROUND, '')
+    const value = withoutBlanks(lines, colon + 1, end)
     const known = headers[name]
     if (known === undefined) headers[name] = value
     else headers[name] = typeof known === 'string' ? [known, value] : [...known, value]
     at = end + 2
   }
   return headers as IncomingHttpHeaders
+}
+
+/** What stands between blanks. By index: an expression would go over a run of them in the middle once for each of them. */
+function withoutBlanks(lines: string, begin: number, end: number): string {
+  let [from, to] = [begin, end]
+  while (from < to && isBlank(lines[from])) from++
+  while (from < to && isBlank(lines[to - 1])) to--
+  return lines.slice(from, to)
+}
+
+function isBlank(character: string | undefined): boolean {
+  return character === ' ' || character === '\t'
 }
