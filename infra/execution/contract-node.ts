@@ -20,8 +20,8 @@ export interface ContractNodeOptions {
 const GAS_MAX = '0x2faf080'
 /** Of what a node answers at once, to a call in hex: a text of two megabytes, four times the longest that is read. */
 const BODY_BYTES_MAX = 4 << 20
-/** One token may take a node seconds, and must not take it minutes. */
-const ANSWER_MS_MAX = 20_000
+/** One token may take a node seconds, and must not take it minutes; behind the 20 s after which Nethermind itself says that a call takes too long. */
+const ANSWER_MS_MAX = 25_000
 /** Nodes say in many words what a call came to: these are all that end one in geth, and what others call them. */
 const ENDED =
   /revert|out of gas|gas required|invalid (opcode|jump|code)|stack (underflow|overflow|limit)|call depth|write protection|return ?data out of bounds|gas uint64 overflow|execution (error|halted)|opcode|evm/i
