@@ -11,6 +11,11 @@ import { Rival, WHOLE_BYTES_MAX } from './rival.ts'
 
 /** Of an answer that is edited. */
 const EDITED_BYTES_MAX = 64 * 1024 * 1024
+/**
+ * Until a client has taken what it was sent of a long answer, 200 kB at most: for as long its node's connection is held back, and one that
+ * reads two kilobytes a second is quicker than that for nobody.
+ */
+const UNTAKEN_MS_MAX = 60_000
 /** Longer ones are not copied. */
 const ONE_PIECE_BYTES_MAX = 8 * 1024
 /** The header that names the node, opaquely, to who asks for one and the same. */
@@ -54,6 +59,8 @@ export interface ExchangeOptions {
   readonly editAnswer?: ((answer: Buffer, node: string) => Buffer) | undefined
   /** Up to how many bytes an answer is held until it is whole; undefined: `WHOLE_BYTES_MAX`. */
   readonly heldBytesMax?: number
+  /** For how long a client may take nothing of an answer that is streamed; undefined: `UNTAKEN_MS_MAX`. */
+  readonly untakenMsMax?: number
   /** Headers of ours, in every answer. */
   readonly ownHeaders: readonly string[]
   /** Told of the answer; undefined: whoever takes it does that. */
@@ -91,6 +98,8 @@ export class Exchange implements AnswerHandler {
   /** Of an answer that is streamed. */
   #sentBytes = 0
   #timer: NodeJS.Timeout | undefined
+  /** Runs while the client takes nothing. */
+  #untaken: NodeJS.Timeout | undefined
   #rival: Rival | undefined
   /** Why the first node has no answer, while the second one may have. */
   #held: UpstreamFault | undefined
@@ -284,6 +293,7 @@ export class Exchange implements AnswerHandler {
 
   #endAll(): void {
     clearTimeout(this.#timer)
+    clearTimeout(this.#untaken)
     this.#cancel?.()
     this.#dropRival()
     this.#options.bill?.answered(CLIENT_LEFT, this.#sentBytes)
@@ -327,13 +337,16 @@ export class Exchange implements AnswerHandler {
   }
 
   #write(chunk: Buffer): void {
-    const { response, request, bill } = this.#options
+    const { response, request, bill, untakenMsMax = UNTAKEN_MS_MAX } = this.#options
     this.#sentBytes += chunk.length
     if (request.isEndless) bill?.streamed(this.#status, chunk.length)
     if (response.write(chunk) || this.#isDraining) return
     this.#isDraining = true
     this.#flow?.pause()
+    // Its connection's end ends the exchange.
+    this.#untaken = setTimeout(() => response.destroy(), untakenMsMax)
     response.once('drain', () => {
+      clearTimeout(this.#untaken)
       this.#isDraining = false
       this.#flow?.resume()
     })

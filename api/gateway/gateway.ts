@@ -22,6 +22,7 @@ import type { Meter, Taken } from './meter.ts'
 import { rulesOf } from './method-rules.ts'
 import { headProbeOf } from './newest-block.ts'
 import { NATIVE } from './node-answer.ts'
+import { OpenStreams } from './open-streams.ts'
 import { listOf, type OwnAnswer } from './own-among.ts'
 import { ANY_ORIGIN, refuse, send, sendPreflight } from './own-answers.ts'
 import { PlainConnections } from './plain/plain-connections.ts'
@@ -71,6 +72,7 @@ export class Gateway {
   /** Answers without end that are under way, and sockets. */
   readonly #heldOpen: HeldOpen
   readonly #sockets: Sockets
+  readonly #streams = new OpenStreams()
   readonly #reads = new SharedReads()
   #connections: PlainConnections | undefined
   #isStopping = false
@@ -331,6 +333,12 @@ export class Gateway {
     }
     if (forwarded.request.isEndless) {
       const { chain } = place
+      const closeStream = this.#streams.open(tokenHash, `${place.name} ${admitted.order ?? ''}`)
+      if (closeStream === undefined) {
+        refusing({ kind: 'streams' })
+        return
+      }
+      response.once('close', closeStream)
       const end = (): void => void response.destroy()
       response.once('close', this.#heldOpen.hold({ tokenHash, chain, end, leave: end }))
     }

@@ -15,6 +15,7 @@ export type Refusal =
   | { readonly kind: 'limited'; readonly limited: Limited }
   | { readonly kind: 'uncounted' }
   | { readonly kind: 'sockets' }
+  | { readonly kind: 'streams' }
   | { readonly kind: 'subscriptions' }
   | { readonly kind: 'socket-version' }
   | { readonly kind: 'long-answer' }
@@ -80,6 +81,8 @@ export function tellRefusal(refusal: Refusal): Told {
     }
     case 'uncounted':
       return { status: 503, code: -32011, message: `Service Unavailable: ${NOT_COUNTED}` }
+    case 'streams':
+      return { status: 429, code: -32005, message: 'Too Many Requests: too many open streams' }
     case 'subscriptions':
       return { status: 429, code: -32005, message: 'Too Many Requests: too many subscriptions' }
     case 'sockets':

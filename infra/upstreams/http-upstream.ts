@@ -17,14 +17,24 @@ export interface UpstreamOptions {
   readonly isArchive?: boolean
 }
 
+/** Of requests whose bytes are known, and as many of those whose bodies come as streams. */
 const CONNECTIONS_MAX = 256
 const CONNECT_TIMEOUT_MS = 2_000
+/** Until a connection is free: then another node is asked, and two of them are waited for no longer than one answer. */
+const QUEUE_TIMEOUT_MS = 10_000
 /** Until the first byte of an answer: traces and logs of many blocks take nodes long. */
 const HEADERS_TIMEOUT_MS = 30_000
 /** Between two pieces of an answer. */
 const BODY_TIMEOUT_MS = 60_000
 /** Shorter than nodes keep connections that nobody uses: a request on one that is being closed is lost. */
 const KEEP_ALIVE_MS = 4_000
+const POOL_OPTIONS: Pool.Options = {
+  pipelining: 1,
+  connectTimeout: CONNECT_TIMEOUT_MS,
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  bodyTimeout: BODY_TIMEOUT_MS,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+}
 const ID_CHARACTERS = 8
 /** Of a new answer's time in the averages; the rest is what it was. */
 const NEWEST_SHARE = 0.1
@@ -66,6 +76,10 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
   readonly breaker = new Breaker()
   readonly #options: UpstreamOptions
   readonly #pool: Pool
+  /** Of requests that come as slowly as their clients like: they keep none of the others' connections. */
+  readonly #slow: Pool
+  /** Of answers without end: how many there may be is for who asks for them, none waits for another's end. */
+  readonly #endless: Pool
   /** For what is plain, without what undici does for the rest (decision 66); undefined: nothing is. */
   readonly #plain: PlainPool | undefined
   readonly #basePath: string
@@ -99,19 +113,18 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
       ...Object.entries(headers).flat(),
     ]
     this.#pool = new Pool(origin, {
+      ...POOL_OPTIONS,
       connections: CONNECTIONS_MAX,
-      pipelining: 1,
-      connectTimeout: CONNECT_TIMEOUT_MS,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      bodyTimeout: BODY_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
     })
+    this.#slow = new Pool(origin, { ...POOL_OPTIONS, connections: CONNECTIONS_MAX })
+    this.#endless = new Pool(origin, { ...POOL_OPTIONS, connections: null, bodyTimeout: 0 })
     if (!isPlainUpstream(parsed, this.#headers)) return
     this.#plain = new PlainPool({
       origin: parsed,
       headers: this.#headers,
       connectionsMax: CONNECTIONS_MAX,
       connectTimeoutMs: CONNECT_TIMEOUT_MS,
+      queueTimeoutMs: QUEUE_TIMEOUT_MS,
       headersTimeoutMs: HEADERS_TIMEOUT_MS,
       bodyTimeoutMs: BODY_TIMEOUT_MS,
       keepAliveMs: KEEP_ALIVE_MS,
@@ -156,16 +169,21 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
       this.#plain.dispatch(request, path, sending)
       return () => sending.giveUp()
     }
-    const { verb, headers, body, isEndless } = request
+    const { verb, headers, body } = request
     const options: Dispatcher.DispatchOptions = {
       method: verb,
       path,
       headers: this.#headers.length === 0 ? (headers as string[]) : [...headers, ...this.#headers],
       body: body as Buffer | null,
     }
-    if (isEndless) options.bodyTimeout = 0
-    this.#pool.dispatch(options, sending)
+    this.#poolOf(request).dispatch(options, sending)
+    sending.waitInQueue(QUEUE_TIMEOUT_MS)
     return () => sending.giveUp()
+  }
+
+  #poolOf({ body, isEndless }: UpstreamRequest): Pool {
+    if (isEndless) return this.#endless
+    return body === null || body instanceof Uint8Array ? this.#pool : this.#slow
   }
 
   /** An answer begins, or none will come. */
@@ -199,12 +217,14 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.#pool.destroy(), this.#plain?.destroy()])
+    const pools = [this.#pool, this.#slow, this.#endless]
+    await Promise.all([...pools.map((pool) => pool.destroy()), this.#plain?.destroy()])
   }
 
   /** Accepts nothing new, and ends when what runs has ended. */
   async drain(): Promise<void> {
-    await Promise.all([this.#pool.close(), this.#plain?.close()])
+    const pools = [this.#pool, this.#slow, this.#endless]
+    await Promise.all([...pools.map((pool) => pool.close()), this.#plain?.close()])
   }
 }
 
@@ -223,6 +243,7 @@ class Sending implements Dispatcher.DispatchHandler {
   readonly #listener: SendingListener
   #controller: Dispatcher.DispatchController | undefined
   #answerMs: number | undefined
+  #queued: NodeJS.Timeout | undefined
   #isOver = false
 
   constructor(handler: AnswerHandler, listener: SendingListener) {
@@ -234,7 +255,13 @@ class Sending implements Dispatcher.DispatchHandler {
     return performance.now() - this.beganMs
   }
 
+  /** To be called once it is dispatched: without a connection until then no node has seen it. */
+  waitInQueue(ms: number): void {
+    if (this.#controller === undefined && !this.#isOver) this.#queued = setTimeout(() => this.#fail('unreached'), ms)
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
+    clearTimeout(this.#queued)
     this.#controller = controller
     if (this.#isOver) controller.abort(GIVEN_UP)
   }
@@ -294,6 +321,7 @@ class Sending implements Dispatcher.DispatchHandler {
   }
 
   #end(outcome: Outcome): void {
+    clearTimeout(this.#queued)
     this.#isOver = true
     if (this.#answerMs === undefined) this.#listener.onHeard(performance.now())
     this.#listener.onEnd(outcome, this.#answerMs)

@@ -237,6 +237,31 @@ test('a key has a thousand sockets at a time, and the next one is refused before
   for (const client of clients) client[Symbol.dispose]()
 })
 
+test('a key has 32 streams of events at a time at a network, and the next one is refused; other calls and keys go on', async () => {
+  beacon.answer = ({ path }, response) => {
+    if (path === '/eth/v1/events') response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+    else response.end('{}')
+  }
+  const key = { token_hash: hashToken('other-streams'), account: 'other', version: 1, is_deleted: 0 }
+  await insertRows(gateway.given.warehouse, 'access_tokens', [key])
+  const stop = new AbortController()
+  const listen = (token: string, signal = stop.signal) =>
+    gateway.ask('ethereum2/mainnet', { token, path: '/eth/v1/events', signal })
+  const leaving = new AbortController()
+  const streams = [listen(TOKEN, leaving.signal), ...Array.from({ length: 31 }, () => listen(TOKEN))]
+  expect((await Promise.all(streams)).map(({ status }) => status)).toEqual(Array.from({ length: 32 }, () => 200))
+  const refused = await listen(TOKEN)
+  expect([refused.status, await refused.json()]).toEqual([
+    429,
+    { code: 429, message: 'Too Many Requests: too many open streams' },
+  ])
+  expect((await gateway.ask('ethereum2/mainnet', { path: '/eth/v1/node/version' })).status).toBe(200)
+  expect((await listen('other-streams')).status).toBe(200)
+  leaving.abort()
+  await expect.poll(async () => (await listen(TOKEN)).status, { interval: 20 }).toBe(200)
+  stop.abort()
+})
+
 describe('pages of every origin', () => {
   const allowed = ({ headers }: Response) => [
     headers.get('access-control-allow-origin'),

@@ -63,6 +63,7 @@ function openPool(options: Partial<PlainPoolOptions> = {}): PlainPool {
     headers: [],
     connectionsMax: 8,
     connectTimeoutMs: 2_000,
+    queueTimeoutMs: PATIENT_MS,
     headersTimeoutMs: PATIENT_MS,
     bodyTimeoutMs: PATIENT_MS,
     keepAliveMs: PATIENT_MS,
@@ -103,7 +104,7 @@ function ask(request: Partial<PlainUpstreamRequest> = {}, path = '/a'): Asked {
   return asked
 }
 
-const untilEnd = (asked: Asked) => expect.poll(() => asked.end, SOON)
+const untilEnd = (asked: Asked) => expect.poll(() => asked.end, { ...SOON, timeout: 10_000 })
 
 test('requests are written as they are, one after the other over one connection', async () => {
   await pool.destroy()
@@ -294,6 +295,20 @@ test('what is given up while it waits for a connection is not sent', async () =>
   second.controller?.abort(new Error('given up'))
   await untilEnd(third).toBe('whole')
   expect([first.end, second.end]).toEqual(['whole', undefined])
+  expect(got.map(({ text }) => text.slice(0, 7))).toEqual(['POST /1', 'POST /3'])
+})
+
+test('what no connection is free for in time is not sent, and what comes later waits for itself', async () => {
+  await pool.destroy()
+  pool = openPool({ connectionsMax: 1, queueTimeoutMs: 1_000 })
+  answer = () => {}
+  const [first, second] = [ask({}, '/1'), ask({}, '/2')]
+  await untilEnd(second).toBe('UND_ERR_CONNECT_TIMEOUT')
+  answer = ({ socket }) => socket.write(ANSWER)
+  const third = ask({}, '/3')
+  got[0]?.socket.write(ANSWER)
+  await untilEnd(third).toBe('whole')
+  expect(first.end).toBe('whole')
   expect(got.map(({ text }) => text.slice(0, 7))).toEqual(['POST /1', 'POST /3'])
 })
 

@@ -11,6 +11,8 @@ export interface PlainPoolOptions {
   readonly headers: readonly string[]
   readonly connectionsMax: number
   readonly connectTimeoutMs: number
+  /** Until a connection is free. */
+  readonly queueTimeoutMs: number
   readonly headersTimeoutMs: number
   readonly bodyTimeoutMs: number
   readonly keepAliveMs: number
@@ -164,10 +166,21 @@ export class PlainPool {
       onGone: () => this.#onGone(connection),
     })
     this.#all.add(connection)
-    this.#looking ??= setInterval(() => {
-      for (const one of this.#all) one.look()
-    }, LOOK_MS).unref()
+    this.#looking ??= setInterval(() => this.#look(), LOOK_MS).unref()
     return connection
+  }
+
+  #look(): void {
+    for (const one of this.#all) one.look()
+    const late: Sending[] = []
+    for (const sending of this.#waiting.splice(0)) {
+      if (sending.isOver) continue
+      if (sending.waitedMs >= this.#options.queueTimeoutMs) late.push(sending)
+      else this.#waiting.push(sending)
+      sending.waitedMs += LOOK_MS
+    }
+    // No node has seen it, as where none is reached.
+    for (const sending of late) sending.fail(new errors.ConnectTimeoutError('no connection was free'))
   }
 
   #endRest(): void {
@@ -209,6 +222,8 @@ class Sending implements Dispatcher.DispatchController {
   paused = false
   aborted = false
   reason: Error | null = null
+  /** For a connection, in steps of `LOOK_MS`. */
+  waitedMs = 0
   /** Undefined: it waits for one. */
   connection: Connection | undefined
 
