@@ -24,6 +24,8 @@ export interface BillParts {
   /** Undefined: nobody's, which is not counted. */
   readonly of: UsageOf | undefined
   readonly now: () => number
+  /** Whether a request counts one before it is read, and so whatever it asks: nobody else answers for it. */
+  readonly countsUnread?: boolean
 }
 
 /**
@@ -41,6 +43,8 @@ export class Bill {
   #minute: UsageMinute | undefined
   #passed: Passed | undefined
   #isCounted = false
+  /** Units that were taken before it was read. */
+  #unreadUnits = 0
   /** Rows that a unit each is billed in. */
   #billed: UsageRow[] = []
 
@@ -60,12 +64,21 @@ export class Bill {
     this.#requestBytes += bytes
   }
 
+  /** Where that is counted, the unit of a request of which nobody knows yet whether it can be read: it is never given back. */
+  takeUnread(): Taken | Promise<Taken> {
+    const { now, take, countsUnread = false } = this.#parts
+    if (!countsUnread) return UNBUDGETED
+    this.#unreadUnits = 1
+    return take(1, now())
+  }
+
   /** A unit for each call that is not refused, all or none. */
   take(): Taken | Promise<Taken> {
     const { meter, now, take } = this.#parts
     const nowMs = now()
     this.#minute = meter.minuteAt(nowMs)
-    const taken = this.#units === 0 ? UNBUDGETED : take(this.#units, nowMs)
+    const units = this.#units - this.#unreadUnits
+    const taken = units <= 0 ? UNBUDGETED : take(units, nowMs)
     return taken instanceof Promise ? taken.then((one) => this.#keep(one)) : this.#keep(taken)
   }
 
@@ -115,6 +128,7 @@ export class Bill {
   }
 
   #keep(taken: Taken): Taken {
+    if (taken.status === 'limited') return { ...taken, units: this.#units }
     if (taken.status !== 'passed') return taken
     // Nobody has done anything for who has left while the counters were asked.
     if (this.#isCounted) this.#parts.meter.giveBack(taken, this.#units)

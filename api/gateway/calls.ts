@@ -42,6 +42,11 @@ export interface Unreadable {
 /** Of one batch. */
 export const CALLS_MAX = 100
 export const METHOD_CHARACTERS_MAX = 128
+/**
+ * Of one call. JSON-RPC has four; XRP's calls over WebSocket have their parameters beside them, a dozen for `account_tx`. A body of nothing
+ * but members has a million, and to look at each would hold up all other calls for a second.
+ */
+export const MEMBERS_MAX = 64
 /** Visible ASCII, or none: some nodes read a name up to its first NUL. */
 const METHOD = /^[!-~]*$/
 
@@ -126,7 +131,11 @@ function readCall(body: Buffer, parsed: object, { start: from, methodKey }: Read
   let fault: string | undefined
   /** A bit for each of `MEMBERS`. */
   let seen = 0
-  const members = membersOf(body, from)
+  const members = membersOf(body, from, MEMBERS_MAX + 1)
+  if (members.length > MEMBERS_MAX) {
+    const why = `the call has more than ${MEMBERS_MAX} members`
+    return { status: 'unreadable', fault: 'request', why }
+  }
   for (const member of members) {
     const { from: valueFrom, to } = member
     const plain = MEMBER_BYTES.findIndex((bytes) => isKey(body, member, bytes))

@@ -27,7 +27,7 @@ import { listOf, type OwnAnswer } from './own-among.ts'
 import { ANY_ORIGIN, refuse, send, sendPreflight } from './own-answers.ts'
 import { PlainConnections } from './plain/plain-connections.ts'
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts'
-import { NATIVE_BODY_BYTES_MAX, readBody } from './read-body.ts'
+import { NATIVE_BODY_BYTES_MAX, PUBLIC_BODY_BYTES_MAX, RPC_BODY_BYTES_MAX, readBody } from './read-body.ts'
 import { type Refusal, tellRefusal } from './refusals.ts'
 import { sentTransactionOf } from './sent-transaction.ts'
 import { SharedReads } from './shared-reads.ts'
@@ -48,6 +48,8 @@ export interface GatewayParts {
 }
 
 const UNMETERED: Taken = { status: 'passed' }
+/** Of who has no calls left, a longer body is not looked into for the ids that it would be answered with. */
+const ANSWERED_BODY_BYTES_MAX = 64 * 1024
 const CONSISTENT = 'consistent-hash'
 /** A request whose address, route and key are good. */
 interface Admitted {
@@ -207,19 +209,20 @@ export class Gateway {
   }
 
   #readCalls(admitted: Admitted): void {
-    const { request } = admitted
+    const { request, address } = admitted
     const encoding = request.headers['content-encoding']
     if (encoding !== undefined && encoding !== 'identity') {
-      refuseAdmitted(admitted, { kind: 'media' })
+      this.#takeUnread(admitted, 'compressed', () => refuseAdmitted(admitted, { kind: 'media' }))
       return
     }
-    readBody(request, (body) => {
-      if (body === 'too-large') {
-        refuseAdmitted(admitted, { kind: 'too-large' })
-        return
-      }
-      this.#trying(admitted, () => this.#forwardCalls(admitted, body))
-    })
+    readBody(request, address.token === undefined ? PUBLIC_BODY_BYTES_MAX : RPC_BODY_BYTES_MAX, (body) =>
+      this.#trying(admitted, () =>
+        this.#takeUnread(admitted, body, () => {
+          if (body === 'too-large') refuseAdmitted(admitted, { kind: 'too-large' })
+          else this.#forwardCalls(admitted, body)
+        }),
+      ),
+    )
   }
 
   #forwardCalls(admitted: Admitted, body: Buffer): void {
@@ -296,17 +299,31 @@ export class Gateway {
       onSent: (exchange) => {
         sent = exchange
       },
+  /** Takes what the request costs before anybody has looked into it. */
+  #takeUnread(admitted: Admitted, body: Buffer | 'too-large' | 'compressed', onPassed: () => void): void {
+    const refused = (): RefusedCalls =>
+      body instanceof Buffer && body.length <= ANSWERED_BODY_BYTES_MAX ? { read: readCalls(body) } : {}
+    this.#onTaken(admitted, admitted.bill?.takeUnread(), { refused, onPassed })
+  }
+
     })
   }
+    this.#onTaken(admitted, admitted.bill?.take(), { refused: () => of, onPassed })
+  }
+
+  #onTaken(
+    admitted: Admitted,
+    taken: Taken | Promise<Taken> = UNMETERED,
+    { refused, onPassed }: { readonly refused: () => RefusedCalls; readonly onPassed: () => void },
+  ): void {
 
   /** Takes the calls of the key's plan, or of the client's minute, before they are answered. */
   #take(admitted: Admitted, of: RefusedCalls, onPassed: () => void): void {
     const goOn = (taken: Taken): void => {
       if (taken.status === 'passed') onPassed()
-      else if (taken.status === 'limited') refuseAdmitted(admitted, { kind: 'limited', limited: taken }, of)
-      else refuseAdmitted(admitted, { kind: 'uncounted' }, of)
+      else if (taken.status === 'limited') refuseAdmitted(admitted, { kind: 'limited', limited: taken }, refused())
+      else refuseAdmitted(admitted, { kind: 'uncounted' }, refused())
     }
-    const taken = admitted.bill?.take() ?? UNMETERED
     if (taken instanceof Promise) this.#failing(admitted, taken.then(goOn))
     else goOn(taken)
   }
@@ -362,7 +379,7 @@ export class Gateway {
       ownHeaders: request.headers.origin === undefined ? [] : ANY_ORIGIN,
       bill,
       refuse: refusing,
-    }
+    } else sendCalls(options, { protocol, read, body, rules: rulesOf(protocol) }, this.#reads)
     const all = isBroadcast === true ? group.all() : []
     if (all.length > 1) new Broadcast(options, all, sent)
     else if (read === undefined || body === undefined || !this.#reads.answer(options, { protocol, read, body })) {

@@ -31,11 +31,11 @@ export function endOfObject(text: Buffer, from: number, members: readonly Member
   return skipBlanks(text, members.at(-1)?.to ?? from + 1) + 1
 }
 
-/** The members of the object that begins at `from`, in their order, those of one name too. */
-export function membersOf(text: Buffer, from: number): readonly Member[] {
+/** The members of the object that begins at `from`, in their order, those of one name too: the first ones, where there are more than `most`. */
+export function membersOf(text: Buffer, from: number, most = Number.POSITIVE_INFINITY): readonly Member[] {
   const members: Member[] = []
   let at = skipBlanks(text, from + 1)
-  while (text[at] === QUOTE) {
+  while (text[at] === QUOTE && members.length < most) {
     const keyTo = endOfString(text, at)
     const valueFrom = skipBlanks(text, skipBlanks(text, keyTo) + 1) // behind the colon
     const valueTo = endOfValue(text, valueFrom)

@@ -64,10 +64,10 @@ export class Meter implements AsyncDisposable {
     return new Bill({ meter: this, take, of, now: this.#now })
   }
 
-  /** Of a client without a key, which is nobody's usage. */
+  /** Of a client without a key, which is nobody's usage: each of its requests counts one at least. */
   openPublic(request: Pick<IncomingMessage, 'socket' | 'headers'>, access: PublicAccess): Bill {
     const take = (units: number, nowMs: number) => this.#takePublic(request, access, { units, nowMs })
-    return new Bill({ meter: this, take, of: undefined, now: this.#now })
+    return new Bill({ meter: this, take, of: undefined, now: this.#now, countsUnread: true })
   }
 
   minuteAt(nowMs: number): UsageMinute | undefined {

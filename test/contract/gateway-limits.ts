@@ -210,5 +210,46 @@ export function limitsContract(name: string, openShared: () => Promise<SharedCou
       expect(await limited.json()).toMatchObject({ id: 7, error: { code: -32005, data: { reason: 'ip_limit' } } })
       expect((await ask(0, '203.0.113.6')).status).toBe(200)
     })
+
+    test('each request of a client without a key counts, and none is looked into any more when its minute is over', async () => {
+      const ask = async (body: string, client = '203.0.113.7') => {
+        const headers = { 'x-forwarded-for': client }
+        const response = await fetch(`${at(0)}/public/ethereum/mainnet`, { method: 'POST', headers, body })
+        const { id, error } = (await response.json()) as { id: unknown; error?: { data?: { reason: string } } }
+        return [response.status, id, error?.data?.reason]
+      }
+      const callOf = (more = '') => `{"id":7,"method":"eth_chainId"${more}}`
+      const asked = [
+        await ask('{'),
+        await ask('[1,2,3'),
+        await ask('{"id":7,"method":"admin_peers"}'),
+        await ask(callOf(',"a":1'.repeat(64))),
+        await ask(' '.repeat(2 * 1024 * 1024 + 1)),
+        await ask(callOf()),
+      ]
+      expect(asked.map(([status]) => status)).toEqual([400, 400, 403, 400, 413, 200])
+      for (let i = asked.length; i < 60; i++) expect((await ask('{'))[0]).toBe(400)
+      node.got.length = 0
+      expect(await ask('{')).toEqual([429, null, 'ip_limit'])
+      expect(await ask(callOf())).toEqual([429, 7, 'ip_limit'])
+      expect(await ask(callOf(`,"params":["${'x'.repeat(100_000)}"]`))).toEqual([429, null, 'ip_limit'])
+      expect(node.got).toEqual([])
+      expect(await ask(callOf(), '203.0.113.8')).toEqual([200, 7, undefined])
+    })
+
+    test('a batch of a client without a key counts its calls, of which the first one is counted before', async () => {
+      const ask = async (calls: number) => {
+        const batch = Array.from({ length: calls }, (_, id) => ({ id, method: 'eth_chainId' }))
+        const headers = { 'x-forwarded-for': '203.0.113.9' }
+        const init = { method: 'POST', headers, body: JSON.stringify(batch) }
+        const response = await fetch(`${at(0)}/public/ethereum/mainnet`, init)
+        const [first] = (await response.json()) as readonly { readonly error?: { readonly message: string } }[]
+        return [response.status, first?.error?.message]
+      }
+      expect(await ask(50)).toEqual([200, undefined])
+      expect(await ask(20)).toEqual([429, 'Too Many Requests: the batch has 20 calls, and 9 are left of the minute'])
+      expect(await ask(9)).toEqual([200, undefined])
+      expect(await ask(61)).toEqual([429, expect.stringContaining('the address asks too often in a minute')])
+    })
   })
 }

@@ -83,3 +83,11 @@ test('what administers a node, or uses keys on it, is nobody’s', () => {
   for (const method of [...refused, ...wallet])
     expect(prepared('bsc', { jsonrpc: '2.0', id: 1, method }).body, method).toBeUndefined()
 })
+
+test('a call has 64 members at most, whatever they are', () => {
+  const statusOf = (members: number) =>
+    readCalls(Buffer.from(`{"id":1,"method":"a"${',"a":1'.repeat(members - 2)}}`)).status
+  expect([64, 65, 1_000_000].map(statusOf)).toEqual(['read', 'unreadable', 'unreadable'])
+  const batch = readCalls(Buffer.from(`[{"id":1,"method":"a"${',"a":1'.repeat(63)}},{"id":2,"method":"b"}]`)) as Calls
+  expect(batch.items).toMatchObject([{ why: 'the call has more than 64 members' }, { method: 'b' }])
+})
