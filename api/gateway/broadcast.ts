@@ -1,22 +1,12 @@
-import type { IncomingHttpHeaders } from 'node:http'
-import type { AnswerHandler, Upstream, UpstreamFault } from '../../infra/ports/upstreams.ts'
+import type { Upstream, UpstreamFault } from '../../infra/ports/upstreams.ts'
 import { CLIENT_LEFT } from './bill.ts'
 import type { ExchangeOptions } from './exchange.ts'
 import { toClientHeaders } from './headers.ts'
 import { isOfRpc, verdictOf } from './node-answer.ts'
 import { refusalOf } from './refusals.ts'
-import type { SentTransaction } from './sent-transaction.ts'
+import { hearWhole, lookFor, type SentTransaction, type WholeAnswer } from './sent-transaction.ts'
 
-/** What a node says of a transaction; a longer answer is none. */
-const ANSWER_BYTES_MAX = 64 * 1024
-
-interface Answer {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  readonly body: Buffer
-}
-
-interface Refused extends Answer {
+interface Refused extends WholeAnswer {
   readonly upstream: Upstream
 }
 
@@ -33,9 +23,9 @@ export class Broadcast {
   #fault: UpstreamFault = 'unreached'
   #isAnswered = false
 
-  constructor(options: ExchangeOptions, upstreams: readonly Upstream[], sent: SentTransaction | undefined) {
+  constructor(options: ExchangeOptions, upstreams: readonly Upstream[]) {
     this.#options = options
-    this.#sent = sent
+    this.#sent = options.sent?.[0]
     this.#waiting = upstreams.length
     options.group.countCall()
     for (const upstream of upstreams)
@@ -49,7 +39,7 @@ export class Broadcast {
   }
 
   /** False: it is none. */
-  #onAnswer(answer: Answer, upstream: Upstream): boolean {
+  #onAnswer(answer: WholeAnswer, upstream: Upstream): boolean {
     const verdict = verdictOf(answer.body, answer, this.#options.expected)
     const said = verdict === 'answer' ? saidOf(answer.body) : undefined
     if (said === 'taken') this.#answer(answer)
@@ -81,20 +71,13 @@ export class Broadcast {
 
   /** A node that was lost may have taken it and passed it on: others then refuse what they have, or what is in a block already. */
   #lookFor(sent: SentTransaction, refused: Refused): void {
-    const answer = (body: Buffer | undefined): boolean => {
-      this.#answer(body !== undefined && sent.isIn(body) ? { ...refused, status: 200, body: sent.taken } : refused)
-      return true
-    }
-    refused.upstream.send(
-      { ...this.#options.request, body: sent.question },
-      hearWhole(
-        ({ body }) => answer(body),
-        () => void answer(undefined),
-      ),
+    const { upstream } = refused
+    lookFor({ sent: [sent], upstream, request: this.#options.request }, (found) =>
+      this.#answer(found.length > 0 ? { ...refused, status: 200, body: sent.taken } : refused),
     )
   }
 
-  #answer({ status, headers, body }: Answer): void {
+  #answer({ status, headers, body }: WholeAnswer): void {
     if (this.#isAnswered) return
     this.#isAnswered = true
     const { response, ownHeaders, bill } = this.#options
@@ -106,25 +89,6 @@ export class Broadcast {
     const passed = toClientHeaders({ ...headers, 'content-length': String(body.length) })
     response.writeHead(status, [...passed, ...ownHeaders])
     response.end(body)
-  }
-}
-
-/** Of an answer, once it is whole; more than a node says of a transaction is none. */
-function hearWhole(onAnswer: (answer: Answer) => boolean, onFault: (fault: UpstreamFault) => void): AnswerHandler {
-  let [status, bytes] = [0, 0]
-  let headers: IncomingHttpHeaders = {}
-  const chunks: Buffer[] = []
-  return {
-    onHeaders(code, received) {
-      status = code
-      headers = received
-    },
-    onData(chunk) {
-      bytes += chunk.length
-      if (bytes <= ANSWER_BYTES_MAX) chunks.push(chunk)
-    },
-    onEnd: () => onAnswer({ status, headers, body: Buffer.concat(chunks) }),
-    onFault,
   }
 }
 

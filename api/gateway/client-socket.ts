@@ -6,10 +6,9 @@ import type { UpstreamGroup } from '../../infra/ports/upstreams.ts'
 import type { Protocol, Route, Service } from '../../schemas/protocols/protocol.ts'
 import type { AllowedUse } from '../http/allowed-use.ts'
 import { type Bill, CLIENT_LEFT } from './bill.ts'
-import { Broadcast } from './broadcast.ts'
 import { type Call, type Calls, type Item, readCalls, type Unreadable } from './calls.ts'
 import { ClientLink } from './client-link.ts'
-import { Exchange, type ExchangeOptions } from './exchange.ts'
+import type { ExchangeOptions } from './exchange.ts'
 import { toRpcHeaders } from './headers.ts'
 import { MessageSink } from './message-sink.ts'
 import type { Meter } from './meter.ts'
@@ -20,7 +19,7 @@ import { listOf, type OwnAnswer } from './own-among.ts'
 import { type PreparedCalls, type Preparing, prepareCalls, refusalBody, refusalOfCall } from './prepare-calls.ts'
 import { type Refusal, rpcRefusal, tellRefusal } from './refusals.ts'
 import { Relay } from './relay.ts'
-import { sentTransactionOf } from './sent-transaction.ts'
+import { sendCalls, sentIn } from './send-calls.ts'
 import type { SharedReads } from './shared-reads.ts'
 import type { ClientSubscriptions } from './subscriptions/client-subscriptions.ts'
 import type { Subscriptions } from './subscriptions/subscriptions.ts'
@@ -260,6 +259,7 @@ export class ClientSocket {
       ...{ group, response: sink, answers, node, editAnswer, refuse },
       isRepeatable: read.calls.every(({ method }) => this.#rules.isRepeatable(method) || this.#rules.isRefused(method)),
       expected: { isJson: true, isOwed: prepared.isOwed },
+      sent: sentIn({ read, body: message }, this.#rules),
       key: isSticky ? tokenHash : undefined,
       isNamed: false,
       isArchival: group.hasArchives && needOldState(protocol, group, { body: message, calls: read.calls }),
@@ -274,12 +274,8 @@ export class ClientSocket {
         isEndless: false,
       },
     }
-    const [first] = read.calls as [Call, ...Call[]]
-    const isBroadcast = !read.isBatch && this.#rules.isBroadcast(first.method)
-    const all = isBroadcast ? group.all() : []
     this.#sinks.add(sink)
-    if (all.length > 1) new Broadcast(options, all, sentTransactionOf(message, first, this.#rules.findsBroadcast))
-    else if (!this.#options.reads.answer(options, { protocol, read, body: message })) new Exchange(options)
+    sendCalls(options, { protocol, read, body: message, rules: this.#rules }, this.#options.reads)
     const answer = await sink.answer
     this.#sinks.delete(sink)
     if (refused !== undefined) return refused

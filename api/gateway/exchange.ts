@@ -8,6 +8,7 @@ import { type Expected, verdictOf } from './node-answer.ts'
 import { type OwnAnswer, ownAmong, ownFirst } from './own-among.ts'
 import { type Refusal, refusalOf } from './refusals.ts'
 import { Rival, WHOLE_BYTES_MAX } from './rival.ts'
+import { lookFor, refusedOf, type SentTransaction, tellTaken } from './sent-transaction.ts'
 
 /** Of an answer that is edited. */
 const EDITED_BYTES_MAX = 64 * 1024 * 1024
@@ -41,6 +42,8 @@ export interface ExchangeOptions {
   /** Whether it may be sent again where a node may have done it. */
   readonly isRepeatable: boolean
   readonly expected: Expected
+  /** Signed transactions in it that can be looked for: where it is sent again, nodes may refuse what they have taken. */
+  readonly sent?: readonly SentTransaction[] | undefined
   /** Calls of one key go to one node. */
   readonly key: string | undefined
   /** Whether the answer names its node. */
@@ -107,6 +110,8 @@ export class Exchange implements AnswerHandler {
   #behind: Behind | undefined
   /** Of a native interface that cannot answer now, the first one: told where nobody else can. */
   #unwell: Held | undefined
+  /** A node may have taken its transactions, and was lost before it said so. */
+  #mayBeTaken = false
   /** What is under way was paid for by what calls have earned. */
   #isRetry = false
 
@@ -156,13 +161,28 @@ export class Exchange implements AnswerHandler {
     const verdict = verdictOf(answer, { status: this.#status, headers: this.#headers }, expected)
     if (verdict === 'answer') {
       this.#dropRival()
-      if (!this.#isAskedElsewhere(answer)) this.#tell(answer)
+      if (!this.#isLookedFor(answer) && !this.#isAskedElsewhere(answer)) this.#tell(answer)
       return true
     }
     if (verdict === 'unwell')
       this.#unwell ??= { answer, status: this.#status, headers: this.#headers, node: this.#node }
     this.onFault(verdict === 'refused' ? 'refused' : 'lost')
     return false
+  }
+
+  /** Whether the node is asked which transactions it has of those that it refuses: another one may have taken them and passed them on. */
+  #isLookedFor(answer: Buffer): boolean {
+    const { group, request, sent = [] } = this.#options
+    const refused = this.#mayBeTaken ? refusedOf(sent, answer) : []
+    const upstream = refused.length === 0 ? undefined : group.choose({ tried: [], id: this.#node })
+    if (upstream === undefined) return false
+    this.#cancel = lookFor({ sent: refused, upstream, request }, (found) => {
+      this.#cancel = undefined
+      if (this.#options.response.destroyed) return
+      if (found.length > 0) this.#status = 200
+      this.#tell(tellTaken(answer, found))
+    })
+    return true
   }
 
   #tell(answer: Buffer, isOfUse = true): void {
@@ -200,6 +220,7 @@ export class Exchange implements AnswerHandler {
       return
     }
     const isSafe = this.#canSendAgain && (fault === 'unreached' || fault === 'refused' || isRepeatable)
+    if (fault !== 'unreached' && fault !== 'refused') this.#mayBeTaken = true
     // What no node has seen costs none of them anything.
     if (isSafe && (fault === 'unreached' ? this.#send() : this.#sendAgain())) return
     if (this.#behind !== undefined) this.#tellHeld(this.#behind)

@@ -22,9 +22,7 @@ export interface Forwarded {
   /** As it came. */
   readonly body?: Buffer
   readonly isRepeatable: boolean
-  /** Goes to all nodes. */
-  readonly isBroadcast?: boolean
-  readonly sent?: SentTransaction | undefined
+  readonly sent?: readonly SentTransaction[]
   /** Is best sent where the key's other calls of the kind are. */
   readonly isSticky?: boolean
   readonly expected: Expected

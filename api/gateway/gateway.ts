@@ -8,8 +8,7 @@ import { type AllowedUse, allowedUseOf, foreignClient } from '../http/allowed-us
 import type { AccountStanding, KnownToken, Standings } from '../http/standings.ts'
 import { findRoute, type GatewayAddress, parseAddress } from './address.ts'
 import { type Bill, CLIENT_LEFT } from './bill.ts'
-import { Broadcast } from './broadcast.ts'
-import { type Call, type Calls, readCalls, type Unreadable } from './calls.ts'
+import { type Calls, readCalls, type Unreadable } from './calls.ts'
 import type { ClientAddresses } from './client-address.ts'
 import type { ClientRequest, ClientResponse } from './client-exchange.ts'
 import { Exchange, type ExchangeOptions } from './exchange.ts'
@@ -29,7 +28,7 @@ import { PlainConnections } from './plain/plain-connections.ts'
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts'
 import { NATIVE_BODY_BYTES_MAX, PUBLIC_BODY_BYTES_MAX, RPC_BODY_BYTES_MAX, readBody } from './read-body.ts'
 import { type Refusal, tellRefusal } from './refusals.ts'
-import { sentTransactionOf } from './sent-transaction.ts'
+import { isBroadcast, sendCalls, sentIn } from './send-calls.ts'
 import { SharedReads } from './shared-reads.ts'
 import { Sockets } from './sockets.ts'
 
@@ -48,9 +47,9 @@ export interface GatewayParts {
 }
 
 const UNMETERED: Taken = { status: 'passed' }
+const CONSISTENT = 'consistent-hash'
 /** Of who has no calls left, a longer body is not looked into for the ids that it would be answered with. */
 const ANSWERED_BODY_BYTES_MAX = 64 * 1024
-const CONSISTENT = 'consistent-hash'
 /** A request whose address, route and key are good. */
 interface Admitted {
   readonly address: GatewayAddress
@@ -244,9 +243,8 @@ export class Gateway {
     const { answers, node, isSticky, editAnswer } = prepared
     const path = nodePathOf(route, address.path) + address.query
     const headProbe = headProbeOf(admitted.service, { path, read, body })
-    const [first] = read.calls as [Call, ...Call[]]
-    const isBroadcast = !read.isBatch && rules.isBroadcast(first.method)
-    const isRead = isBroadcast || answers.length > 0 || editAnswer !== undefined || headProbe !== undefined
+    const isRead =
+      isBroadcast({ read }, rules) || answers.length > 0 || editAnswer !== undefined || headProbe !== undefined
     this.#exchange(admitted, {
       read,
       prepared,
@@ -256,8 +254,7 @@ export class Gateway {
       isSticky,
       editAnswer,
       isRepeatable: read.calls.every(({ method }) => rules.isRepeatable(method) || rules.isRefused(method)),
-      isBroadcast,
-      sent: isBroadcast ? sentTransactionOf(body, first, rules.findsBroadcast) : undefined,
+      sent: sentIn({ read, body }, rules),
       expected: { isJson: true, isOwed: prepared.isOwed },
       headProbe,
       request: {
@@ -299,6 +296,9 @@ export class Gateway {
       onSent: (exchange) => {
         sent = exchange
       },
+    })
+  }
+
   /** Takes what the request costs before anybody has looked into it. */
   #takeUnread(admitted: Admitted, body: Buffer | 'too-large' | 'compressed', onPassed: () => void): void {
     const refused = (): RefusedCalls =>
@@ -306,8 +306,8 @@ export class Gateway {
     this.#onTaken(admitted, admitted.bill?.takeUnread(), { refused, onPassed })
   }
 
-    })
-  }
+  /** Takes the calls of the key's plan, or of the client's minute, before they are answered. */
+  #take(admitted: Admitted, of: RefusedCalls, onPassed: () => void): void {
     this.#onTaken(admitted, admitted.bill?.take(), { refused: () => of, onPassed })
   }
 
@@ -316,9 +316,6 @@ export class Gateway {
     taken: Taken | Promise<Taken> = UNMETERED,
     { refused, onPassed }: { readonly refused: () => RefusedCalls; readonly onPassed: () => void },
   ): void {
-
-  /** Takes the calls of the key's plan, or of the client's minute, before they are answered. */
-  #take(admitted: Admitted, of: RefusedCalls, onPassed: () => void): void {
     const goOn = (taken: Taken): void => {
       if (taken.status === 'passed') onPassed()
       else if (taken.status === 'limited') refuseAdmitted(admitted, { kind: 'limited', limited: taken }, refused())
@@ -333,7 +330,7 @@ export class Gateway {
   }
 
   #exchangePassed(admitted: Admitted, forwarded: Forwarded): void {
-    const { read, body, isBroadcast, sent, isSticky } = forwarded
+    const { read, body, isSticky } = forwarded
     const { address, request, response, tokenHash, bill } = admitted
     const { protocol, place } = address
     const refusing: ExchangeOptions['refuse'] = (refusal, sentBytes) =>
@@ -367,6 +364,7 @@ export class Gateway {
       response,
       isRepeatable: forwarded.isRepeatable,
       expected: forwarded.expected,
+      sent: forwarded.sent,
       node: forwarded.node,
       answers: forwarded.answers,
       editAnswer: forwarded.editAnswer,
@@ -379,13 +377,11 @@ export class Gateway {
       ownHeaders: request.headers.origin === undefined ? [] : ANY_ORIGIN,
       bill,
       refuse: refusing,
-    } else sendCalls(options, { protocol, read, body, rules: rulesOf(protocol) }, this.#reads)
-    const all = isBroadcast === true ? group.all() : []
-    if (all.length > 1) new Broadcast(options, all, sent)
-    else if (read === undefined || body === undefined || !this.#reads.answer(options, { protocol, read, body })) {
+    }
+    if (read === undefined || body === undefined) {
       const exchange = new Exchange(options)
       forwarded.onSent?.(exchange)
-    }
+    } else sendCalls(options, { protocol, read, body, rules: rulesOf(protocol) }, this.#reads)
   }
 
   #groupOf({ address: { protocol, network }, service, order }: Admitted): UpstreamGroup | undefined {
