@@ -10,7 +10,8 @@ import { type Call, type Calls, type Item, readCalls, type Unreadable } from './
 import { ClientLink } from './client-link.ts'
 import type { ExchangeOptions } from './exchange.ts'
 import { toRpcHeaders } from './headers.ts'
-import { MessageSink } from './message-sink.ts'
+import { HeldBytes } from './held-bytes.ts'
+import type { MessageSink } from './message-sink.ts'
 import type { Meter } from './meter.ts'
 import { type MethodRules, rulesOf } from './method-rules.ts'
 import { headProbeOf } from './newest-block.ts'
@@ -68,8 +69,7 @@ export class ClientSocket {
   readonly #rules: MethodRules
   readonly #relay: Relay | undefined
   readonly #subscriptions: ClientSubscriptions | undefined
-  /** Answers that are waited for. */
-  readonly #sinks = new Set<MessageSink>()
+  readonly #held = new HeldBytes()
   /** What was read before reading was held back. */
   readonly #waiting: Buffer[] = []
   /** What is told begins with the answer, which that to a batch would hold back: subscribing goes alone. */
@@ -146,7 +146,7 @@ export class ClientSocket {
   }
 
   #mayBegin(): boolean {
-    return this.#inFlight < CALLS_IN_FLIGHT_MAX && !this.#client.isFull
+    return this.#inFlight < CALLS_IN_FLIGHT_MAX && !this.#client.isFull && !this.#held.isFull
   }
 
   #begin(message: Buffer): void {
@@ -154,8 +154,10 @@ export class ClientSocket {
     const read = readCalls(message, protocol.webSocket?.methodKey)
     const calls = read.status === 'read' ? read.items.length : 1
     this.#inFlight += calls
+    this.#held.hold(message.length)
     const onOut = (): void => {
       this.#inFlight -= calls
+      this.#held.release(message.length)
       this.#next()
     }
     const bill = this.#options.meter?.open(this.#of)
@@ -194,10 +196,19 @@ export class ClientSocket {
     else if (prepared.body === undefined) this.#answerHere(bill, tellOwn(read, prepared.answers), onOut)
     else if (this.#relay !== undefined) this.#relay.send({ text: prepared.body, bill, onOut })
     else {
-      const answer = await this.#ask(asked, prepared as PreparedCalls)
+      const answer = await this.#held.withSink((sink) => this.#ask(asked, prepared as PreparedCalls, sink))
       if (answer === undefined) onOut()
-      else this.#client.answer(answer, onOut)
+      else this.#answerHeld(answer, onOut)
     }
+  }
+
+  #answerHeld(answer: string | Buffer, onOut: () => void): void {
+    const { length } = answer
+    this.#held.hold(length)
+    this.#client.answer(answer, () => {
+      this.#held.release(length)
+      onOut()
+    })
   }
 
   #answerHere(bill: Bill | undefined, answer: string, onOut: () => void): void {
@@ -240,13 +251,12 @@ export class ClientSocket {
     return taken.status === 'limited' ? { kind: 'limited', limited: taken } : { kind: 'uncounted' }
   }
 
-  async #ask(unprepared: ReadMessage, prepared: PreparedCalls): Promise<Answer> {
+  async #ask(unprepared: ReadMessage, prepared: PreparedCalls, sink: MessageSink): Promise<Answer> {
     const asked = { ...unprepared, prepared }
     const { read, message, bill } = asked
     const { protocol, groupOf, tokenHash } = this.#options
     const group = groupOf()
     if (group === undefined) return refuseAll(asked, { kind: 'no-upstream' })
-    const sink = new MessageSink()
     let refused: string | undefined
     const refuse = (refusal: Refusal): void => {
       refused = refuseAll(asked, refusal)
@@ -274,10 +284,8 @@ export class ClientSocket {
         isEndless: false,
       },
     }
-    this.#sinks.add(sink)
     sendCalls(options, { protocol, read, body: message, rules: this.#rules }, this.#options.reads)
     const answer = await sink.answer
-    this.#sinks.delete(sink)
     if (refused !== undefined) return refused
     if (!this.#client.isOpen) {
       bill?.answered(CLIENT_LEFT, 0)
@@ -290,7 +298,7 @@ export class ClientSocket {
   }
 
   #end(): void {
-    for (const sink of this.#sinks) sink.destroy()
+    this.#held.destroySinks()
     this.#relay?.end()
     this.#subscriptions?.end()
     this.#waiting.length = 0

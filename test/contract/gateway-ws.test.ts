@@ -274,6 +274,26 @@ describe('a socket', () => {
     expect(node.got.length).toBeLessThan(200)
   })
 
+  test('that asks in many bytes is not read while they are not answered', async () => {
+    const waiting: (() => void)[] = []
+    node.answer = (got, response) => void waiting.push(() => rpcAnswer(got, response))
+    using client = await openClient(socketUrl(gateway, ETHEREUM))
+    const answers: string[] = []
+    client.socket.on('message', (data) => answers.push(String(data)))
+    const bytes = 'x'.repeat(4 * 1024 * 1024)
+    for (let id = 0; id < 12; id++) client.socket.send(`{"id":${id},"method":"eth_call","params":["${bytes}"]}`)
+    // A socket of before may have calls on their way.
+    const got = () => node.got.filter(({ body }) => body.length > bytes.length).length
+    await expect.poll(got, { timeout: 20_000 }).toBe(8)
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(got()).toBe(8)
+    const answerAll = (): number => {
+      for (const answer of waiting.splice(0)) answer()
+      return answers.length
+    }
+    await expect.poll(answerAll, { timeout: 20_000 }).toBe(12)
+  }, 60_000)
+
   test('of XRP whose client reads nothing has its node held back, and hears all of it in the end', async () => {
     const MESSAGES = 96
     const told = `{"type":"ledgerClosed","padding":"${'0'.repeat(1024 * 1024)}"}`
