@@ -43,7 +43,7 @@ export interface Unreadable {
 export const CALLS_MAX = 100
 export const METHOD_CHARACTERS_MAX = 128
 /**
- * Of one call. JSON-RPC has four; XRP's calls over WebSocket have their parameters beside them, a dozen for `account_tx`. A body of nothing
+ * Of one call, and of an object of its parameters that is looked into. JSON-RPC has four; XRP's calls over WebSocket have their parameters beside them, a dozen for `account_tx`. A body of nothing
  * but members has a million, and to look at each would hold up all other calls for a second.
  */
 export const MEMBERS_MAX = 64

@@ -1,6 +1,15 @@
 import { transactionRecipient } from '../../schemas/eth/transaction-recipient.ts'
-import type { Call } from './calls.ts'
-import { endOfValue, foldedKey, isArrayAt, isObjectAt, isStringAt, itemsOf, membersOf } from './json-text.ts'
+import { type Call, MEMBERS_MAX } from './calls.ts'
+import {
+  endOfValue,
+  foldedKey,
+  isArrayAt,
+  isObjectAt,
+  isStringAt,
+  itemsOf,
+  type Member,
+  membersOf,
+} from './json-text.ts'
 import type { ContractPlace } from './method-rules.ts'
 
 /** What is told of a call that names none where it has to. */
@@ -53,11 +62,13 @@ function namedBy(place: Exclude<ContractPlace, 'closed'>, values: readonly Value
   }
 }
 
-/** The texts of all members that stand for `key`; undefined where there is none, or one with something else. */
+/** The texts of all members that stand for `key`; undefined where there is none, or one with something else, or more members than a call has. */
 function membersNamed({ body, from }: Value, key: string): readonly string[] | undefined {
   if (!isObjectAt(body, from)) return undefined
   const texts: string[] = []
-  for (const member of membersOf(body, from)) {
+  const members = membersOf(body, from, MEMBERS_MAX + 1)
+  if (members.length > MEMBERS_MAX) return undefined
+  for (const member of members) {
     if (foldedKey(body, member) !== key) continue
     const own = textsOf({ body, from: member.from })
     if (own === undefined) return undefined
@@ -78,8 +89,8 @@ function textsOf({ body, from }: Value): readonly string[] | undefined {
 /** Whether it has other code or storage for addresses, with which a contract may be made to call every other one. */
 function changesState({ body, from }: Value): boolean {
   if (!isObjectAt(body, from)) return false
-  return membersOf(body, from).some(
-    ({ keyFrom, keyTo, from: valueFrom }) =>
-      isObjectAt(body, valueFrom) && ADDRESS.test(JSON.parse(body.toString('utf8', keyFrom, keyTo)) as string),
-  )
+  const members = membersOf(body, from, MEMBERS_MAX + 1)
+  const isOfAddress = ({ keyFrom, keyTo, from: valueFrom }: Member): boolean =>
+    isObjectAt(body, valueFrom) && ADDRESS.test(JSON.parse(body.toString('utf8', keyFrom, keyTo)) as string)
+  return members.length > MEMBERS_MAX || members.some(isOfAddress)
 }

@@ -1,6 +1,6 @@
 import type { PublicAccess } from '../../schemas/protocols/public-methods.ts'
 import type { AllowedUse } from '../http/allowed-use.ts'
-import type { Call, Calls, Item } from './calls.ts'
+import { type Call, type Calls, type Item, MEMBERS_MAX } from './calls.ts'
 import { nameNode, readFilterCall } from './filters.ts'
 import { foldedKey, isArrayAt, isObjectAt, itemsOf, membersOf } from './json-text.ts'
 import type { MethodRules } from './method-rules.ts'
@@ -157,7 +157,11 @@ export function refusalOfCall(
 function hasMember(body: Buffer, { from, params }: Call, names: readonly string[]): boolean {
   const first = params !== undefined && isArrayAt(body, params.from) ? itemsOf(body, params.from)[0] : params?.from
   const objects = [from, ...(first !== undefined && isObjectAt(body, first) ? [first] : [])]
-  return objects.some((at) => membersOf(body, at).some((member) => names.includes(foldedKey(body, member) ?? '')))
+  return objects.some((at) => {
+    const members = membersOf(body, at, MEMBERS_MAX + 1)
+    // What is not looked through may have one.
+    return members.length > MEMBERS_MAX || members.some((member) => names.includes(foldedKey(body, member) ?? ''))
+  })
 }
 
 const bytesOf = (body: Buffer, { from, to }: Call): Buffer => body.subarray(from, to)

@@ -91,3 +91,14 @@ test('a call has 64 members at most, whatever they are', () => {
   const batch = readCalls(Buffer.from(`[{"id":1,"method":"a"${',"a":1'.repeat(63)}},{"id":2,"method":"b"}]`)) as Calls
   expect(batch.items).toMatchObject([{ why: 'the call has more than 64 members' }, { method: 'b' }])
 })
+
+test('an object of parameters that is looked into has 64 members at most', () => {
+  const withMembers = (members: number) => Object.fromEntries(Array.from({ length: members }, (_, i) => [`a${i}`, 1]))
+  const isSent = (method: string, params: readonly unknown[], protocol = 'ethereum') =>
+    prepared(protocol, { id: 1, method, params }, { allowed: { contracts: new Set([`0x${'1'.repeat(40)}`]) } }).body !==
+    undefined
+  const call = (members: number) => ({ ...withMembers(members - 1), to: `0x${'1'.repeat(40)}` })
+  expect([64, 65].map((members) => isSent('eth_call', [call(members)]))).toEqual([true, false])
+  expect([64, 65].map((members) => isSent('eth_call', [call(1), withMembers(members)]))).toEqual([true, false])
+  expect([64, 65].map((members) => isSent('submit', [withMembers(members)], 'xrp'))).toEqual([true, false])
+})
