@@ -9,18 +9,17 @@ import { type Bill, CLIENT_LEFT } from './bill.ts'
 import { type Call, type Calls, type Item, readCalls, type Unreadable } from './calls.ts'
 import { ClientLink } from './client-link.ts'
 import type { ExchangeOptions } from './exchange.ts'
-import { toRpcHeaders } from './headers.ts'
+import { hedgeMsOf } from './forwarded.ts'
 import { HeldBytes } from './held-bytes.ts'
 import type { MessageSink } from './message-sink.ts'
 import type { Meter } from './meter.ts'
 import { type MethodRules, rulesOf } from './method-rules.ts'
-import { headProbeOf } from './newest-block.ts'
 import { needOldState } from './old-states.ts'
 import { listOf, type OwnAnswer } from './own-among.ts'
 import { type PreparedCalls, type Preparing, prepareCalls, refusalBody, refusalOfCall } from './prepare-calls.ts'
 import { type Refusal, rpcRefusal, tellRefusal } from './refusals.ts'
 import { Relay } from './relay.ts'
-import { sendCalls, sentIn } from './send-calls.ts'
+import { sendCalls, toForwarded } from './send-calls.ts'
 import type { SharedReads } from './shared-reads.ts'
 import type { ClientSubscriptions } from './subscriptions/client-subscriptions.ts'
 import type { Subscriptions } from './subscriptions/subscriptions.ts'
@@ -262,27 +261,17 @@ export class ClientSocket {
       refused = refuseAll(asked, refusal)
       sink.destroy()
     }
-    const { answers, node, isSticky, editAnswer } = prepared
-    const path = rpcPathOf(protocol)
-    const headProbe = headProbeOf(protocol.services[0] as Service, { path, read, body: message })
+    const [service] = protocol.services as [Service, ...Service[]]
+    const ofBody = { read, prepared, body: message, client: undefined }
+    const forwarded = toForwarded({ rules: this.#rules, service, path: rpcPathOf(protocol), ...ofBody })
     const options: ExchangeOptions = {
-      ...{ group, response: sink, answers, node, editAnswer, refuse },
-      isRepeatable: read.calls.every(({ method }) => this.#rules.isRepeatable(method) || this.#rules.isRefused(method)),
-      expected: { isJson: true, isOwed: prepared.isOwed },
-      sent: sentIn({ read, body: message }, this.#rules),
-      key: isSticky ? tokenHash : undefined,
+      ...{ ...forwarded, group, response: sink, refuse },
+      key: prepared.isSticky ? tokenHash : undefined,
       isNamed: false,
       isArchival: group.hasArchives && needOldState(protocol, group, { body: message, calls: read.calls }),
-      headProbe: group.isSeveral && node === undefined ? headProbe : undefined,
-      hedgeMs: read.calls.every(({ method }) => this.#rules.isRead(method)) ? group.hedgeMs : undefined,
+      headProbe: group.isSeveral && prepared.node === undefined ? forwarded.headProbe : undefined,
+      hedgeMs: hedgeMsOf(protocol, forwarded, group),
       ownHeaders: [],
-      request: {
-        verb: 'POST',
-        path,
-        headers: toRpcHeaders({ headers: {} }, true),
-        body: prepared.body as Buffer,
-        isEndless: false,
-      },
     }
     sendCalls(options, { protocol, read, body: message, rules: this.#rules }, this.#options.reads)
     const answer = await sink.answer

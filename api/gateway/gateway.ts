@@ -13,7 +13,7 @@ import type { ClientAddresses } from './client-address.ts'
 import type { ClientRequest, ClientResponse } from './client-exchange.ts'
 import { Exchange, type ExchangeOptions } from './exchange.ts'
 import { bodyOf, type Forwarded, hedgeMsOf, isArchival } from './forwarded.ts'
-import { toNodeHeaders, toRpcHeaders } from './headers.ts'
+import { toNodeHeaders } from './headers.ts'
 import { HeldOpen, lackAt } from './held-open.ts'
 import type { Hosts } from './hosts.ts'
 import { Keys } from './keys.ts'
@@ -28,7 +28,7 @@ import { PlainConnections } from './plain/plain-connections.ts'
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts'
 import { NATIVE_BODY_BYTES_MAX, PUBLIC_BODY_BYTES_MAX, RPC_BODY_BYTES_MAX, readBody } from './read-body.ts'
 import { type Refusal, tellRefusal } from './refusals.ts'
-import { isBroadcast, sendCalls, sentIn } from './send-calls.ts'
+import { sendCalls, toForwarded } from './send-calls.ts'
 import { SharedReads } from './shared-reads.ts'
 import { Sockets } from './sockets.ts'
 
@@ -240,31 +240,9 @@ export class Gateway {
       this.#take(admitted, { read, prepared }, () => sendAnswers(admitted, read, prepared))
       return
     }
-    const { answers, node, isSticky, editAnswer } = prepared
     const path = nodePathOf(route, address.path) + address.query
-    const headProbe = headProbeOf(admitted.service, { path, read, body })
-    const isRead =
-      isBroadcast({ read }, rules) || answers.length > 0 || editAnswer !== undefined || headProbe !== undefined
-    this.#exchange(admitted, {
-      read,
-      prepared,
-      body,
-      answers,
-      node,
-      isSticky,
-      editAnswer,
-      isRepeatable: read.calls.every(({ method }) => rules.isRepeatable(method) || rules.isRefused(method)),
-      sent: sentIn({ read, body }, rules),
-      expected: { isJson: true, isOwed: prepared.isOwed },
-      headProbe,
-      request: {
-        verb: 'POST',
-        path,
-        headers: toRpcHeaders(request, isRead),
-        body: prepared.body,
-        isEndless: false,
-      },
-    })
+    const { service } = admitted
+    this.#exchange(admitted, toForwarded({ rules, service, path, read, prepared, body, client: request }))
   }
 
   #forwardNative(admitted: Admitted): void {

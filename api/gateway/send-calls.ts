@@ -1,12 +1,59 @@
+import type { Service } from '../../schemas/protocols/protocol.ts'
 import { Broadcast } from './broadcast.ts'
-import type { Call } from './calls.ts'
+import type { Call, Calls } from './calls.ts'
+import type { ClientRequest } from './client-exchange.ts'
 import { Exchange, type ExchangeOptions } from './exchange.ts'
+import type { Forwarded } from './forwarded.ts'
+import { toRpcHeaders } from './headers.ts'
 import type { MethodRules } from './method-rules.ts'
+import { headProbeOf } from './newest-block.ts'
+import type { PreparedCalls } from './prepare-calls.ts'
 import { readId, type SentTransaction, sentTransactionOf } from './sent-transaction.ts'
 import type { AskedRead, SharedReads } from './shared-reads.ts'
 
+interface ReadCalls {
+  readonly rules: MethodRules
+  readonly service: Service
+  /** At the node, with the query. */
+  readonly path: string
+  readonly read: Calls
+  readonly prepared: PreparedCalls
+  /** As it came. */
+  readonly body: Buffer
+  /** Whose headers are passed on, where they may be; undefined: they came without. */
+  readonly client: ClientRequest | undefined
+}
+
+/** What is sent of calls, and what has to be known of them, whichever way they have come; some of them is left to send. */
+export function toForwarded({ rules, service, path, read, prepared, body, client }: ReadCalls): Forwarded {
+  const { answers, node, isSticky, editAnswer } = prepared
+  const headProbe = headProbeOf(service, { path, read, body })
+  const isRead =
+    isBroadcast({ read }, rules) || answers.length > 0 || editAnswer !== undefined || headProbe !== undefined
+  return {
+    read,
+    prepared,
+    body,
+    answers,
+    node,
+    isSticky,
+    editAnswer,
+    isRepeatable: read.calls.every(({ method }) => rules.isRepeatable(method) || rules.isRefused(method)),
+    sent: sentIn({ read, body }, rules),
+    expected: { isJson: true, isOwed: prepared.isOwed },
+    headProbe,
+    request: {
+      verb: 'POST',
+      path,
+      headers: client === undefined ? toRpcHeaders({ headers: {} }, true) : toRpcHeaders(client, isRead),
+      body: prepared.body as Buffer,
+      isEndless: false,
+    },
+  }
+}
+
 /** The transactions in a body that can be looked for: of a batch those that a node's answer can be told by their ids. */
-export function sentIn(
+function sentIn(
   { read: { isBatch, calls }, body }: Pick<AskedRead, 'read' | 'body'>,
   rules: MethodRules,
 ): readonly SentTransaction[] {
@@ -22,7 +69,7 @@ function isToldById({ id }: Call, calls: readonly Call[]): boolean {
 }
 
 /** Whether it goes to all nodes: a signed transaction that stands alone. */
-export function isBroadcast({ read: { isBatch, calls } }: Pick<AskedRead, 'read'>, rules: MethodRules): boolean {
+function isBroadcast({ read: { isBatch, calls } }: Pick<AskedRead, 'read'>, rules: MethodRules): boolean {
   const [first] = calls
   return !isBatch && first !== undefined && rules.isBroadcast(first.method)
 }
