@@ -24,8 +24,11 @@ export function readFilterCall(
   return { node: body.toString('latin1', end, to - 1).toLowerCase(), bytes }
 }
 
-/** The answer with the node's id in the ids of the filters that it has made, which the calls with these ids asked for. */
-export function nameNode(answer: Buffer, node: string, ids: ReadonlySet<string>): Buffer {
+/**
+ * The answer with the node's id in the ids of the filters that it has made. `calls` are the ids of the calls of a batch that asked for them, as
+ * clients have written them; undefined: one call alone was asked, so that the answer is its.
+ */
+export function nameNode(answer: Buffer, node: string, calls: readonly string[] | undefined): Buffer {
   try {
     JSON.parse(answer.toString())
   } catch {
@@ -34,6 +37,7 @@ export function nameNode(answer: Buffer, node: string, ids: ReadonlySet<string>)
   }
   const start = skipBlanks(answer, 0)
   const objects = isArrayAt(answer, start) ? itemsOf(answer, start) : [start]
+  const ids = calls === undefined ? undefined : new Set(calls.map(meantBy))
   const pieces: Buffer[] = []
   let copied = 0
   for (const object of objects) {
@@ -45,12 +49,23 @@ export function nameNode(answer: Buffer, node: string, ids: ReadonlySet<string>)
   return Buffer.concat([...pieces, answer.subarray(copied)])
 }
 
-/** Where the last digit of a filter's id ends, in one answer. */
-function endOfFilterId(answer: Buffer, object: number, ids: ReadonlySet<string>): number | undefined {
+/** Where the last digit of a filter's id ends, in one answer. `ids`: of these calls, as `meantBy` has them; undefined: of any. */
+function endOfFilterId(answer: Buffer, object: number, ids: ReadonlySet<string> | undefined): number | undefined {
+  const members = membersOf(answer, object)
   const memberOf = (name: string) =>
-    membersOf(answer, object).find(({ keyFrom, keyTo }) => answer.toString('latin1', keyFrom, keyTo) === `"${name}"`)
-  const [id, result] = [memberOf('id'), memberOf('result')]
-  if (id === undefined || result === undefined) return undefined
-  if (!ids.has(answer.toString('utf8', id.from, id.to))) return undefined
+    members.find(({ keyFrom, keyTo }) => answer.toString('latin1', keyFrom, keyTo) === `"${name}"`)
+  const result = memberOf('result')
+  if (result === undefined) return undefined
+  if (ids !== undefined) {
+    const id = memberOf('id')
+    if (id === undefined || !ids.has(meantBy(answer.toString('utf8', id.from, id.to)))) return undefined
+  }
   return NODE_FILTER_ID.test(answer.toString('latin1', result.from, result.to)) ? result.to - 1 : undefined
+}
+
+/** One text for all ways to write an id, for nodes write it anew. What a double does not hold, and what is no id, stays as it is written. */
+function meantBy(id: string): string {
+  const value: unknown = JSON.parse(id)
+  if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER ? id : String(value)
+  return typeof value === 'string' ? JSON.stringify(value) : id
 }

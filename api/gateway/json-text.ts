@@ -1,4 +1,5 @@
-// Where the parts of a JSON text lie in its bytes. The text is known to be JSON: nothing here checks it.
+// Where the parts of a JSON text lie in its bytes. The text is known to be JSON: nothing here checks it. Whatever the bytes are, all of this
+// ends, and says no place behind their end.
 
 export interface Member {
   /** From its first quote to behind its last one. */
@@ -28,16 +29,20 @@ export const isStringAt = (text: Buffer, at: number): boolean => text[at] === QU
 
 /** Behind the object that begins at `from` and has these members. */
 export function endOfObject(text: Buffer, from: number, members: readonly Member[]): number {
-  return skipBlanks(text, members.at(-1)?.to ?? from + 1) + 1
+  return Math.min(skipBlanks(text, members.at(-1)?.to ?? from + 1) + 1, text.length)
 }
 
-/** The members of the object that begins at `from`, in their order, those of one name too: the first ones, where there are more than `most`. */
+/**
+ * The members of the object that begins at `from`, in their order, those of one name too: the first ones, where there are more than `most`, and
+ * none where something else begins there.
+ */
 export function membersOf(text: Buffer, from: number, most = Number.POSITIVE_INFINITY): readonly Member[] {
   const members: Member[] = []
+  if (!isObjectAt(text, from)) return members
   let at = skipBlanks(text, from + 1)
   while (text[at] === QUOTE && members.length < most) {
     const keyTo = endOfString(text, at)
-    const valueFrom = skipBlanks(text, skipBlanks(text, keyTo) + 1) // behind the colon
+    const valueFrom = skipBlanks(text, Math.min(skipBlanks(text, keyTo) + 1, text.length)) // behind the colon
     const valueTo = endOfValue(text, valueFrom)
     members.push({ keyFrom: at, keyTo, from: valueFrom, to: valueTo })
     at = skipBlanks(text, valueTo)
@@ -63,13 +68,16 @@ export function foldedKey(text: Buffer, { keyFrom, keyTo }: Pick<Member, 'keyFro
   return (key.split('\0', 1)[0] as string).toUpperCase().toLowerCase()
 }
 
-/** Where the items of the array begin that begins at `from`. */
+/** Where the items of the array begin that begins at `from`; none where something else begins there. */
 export function itemsOf(text: Buffer, from: number): readonly number[] {
   const items: number[] = []
+  if (!isArrayAt(text, from)) return items
   let at = skipBlanks(text, from + 1)
   while (at < text.length && text[at] !== CLOSE_BRACKET) {
+    const to = endOfValue(text, at)
+    if (to === at) return items // what begins no value
     items.push(at)
-    at = skipBlanks(text, endOfValue(text, at))
+    at = skipBlanks(text, to)
     if (text[at] === COMMA) at = skipBlanks(text, at + 1)
   }
   return items
@@ -84,8 +92,8 @@ export function endOfValue(text: Buffer, from: number): number {
 
 function endOfString(text: Buffer, from: number): number {
   let at = from + 1
-  while (text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1
-  return at + 1
+  while (at < text.length && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1
+  return Math.min(at + 1, text.length)
 }
 
 /** Of an object or an array. */
@@ -101,7 +109,7 @@ function endOfNested(text: Buffer, from: number): number {
     if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++
     else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--
     at++
-  } while (depth > 0)
+  } while (depth > 0 && at < text.length)
   return at
 }
 

@@ -59,7 +59,7 @@ export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): P
     answers.push({ text: rpcRefusal(told, item.id), before })
     own.set(item, told.status)
   }
-  const made = new Set<string>()
+  const made: string[] = []
   let node: string | undefined
   let [isChanged, isRefused] = [false, false]
   for (const call of items) {
@@ -88,7 +88,7 @@ export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): P
       }
       isChanged = true
     }
-    if (rules.makesFilter(method)) made.add(call.id ?? 'null')
+    if (rules.makesFilter(method)) made.push(call.id ?? 'null')
     sent.push(filter?.bytes ?? bytesOf(body, call))
     // What has no id is not answered.
     if (call.id !== undefined) before++
@@ -101,8 +101,8 @@ export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): P
     status: isRefused ? 403 : 200,
     node,
     isOwed: before > 0,
-    isSticky: made.size > 0,
-    editAnswer: made.size === 0 ? undefined : (answer, by) => nameNode(answer, by, made),
+    isSticky: made.length > 0,
+    editAnswer: made.length === 0 ? undefined : (answer, by) => nameNode(answer, by, read.isBatch ? made : undefined),
   }
 }
 
