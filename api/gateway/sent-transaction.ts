@@ -5,7 +5,8 @@ import { keccak256 } from '../../schemas/eth/keccak.ts'
 import type { Call } from './calls.ts'
 import { endOfValue, isArrayAt, itemsOf, skipBlanks } from './json-text.ts'
 
-const HEX_BYTES = /^0x([0-9a-f]{2})+$/i
+/** Nothing is captured: what is, is remembered of each byte, and of a few million there is no room for that. */
+const HEX_BYTES = /^0x(?:[0-9a-f]{2})+$/i
 /** What a node says of a transaction; a longer answer is none. */
 const ANSWER_BYTES_MAX = 64 * 1024
 

@@ -82,8 +82,11 @@ function isBindError(error: unknown): error is Error {
 /** Up to the first full stop that ends a sentence; without what looks like an address. */
 function firstSentence(message: string): string {
   const sentence = /^.*?[.!?](?=\s|$)/s.exec(message)?.[0] ?? message
-  return sentence
-    .replace(/(?<!\w)\w+:\/\/\S+/g, '(address)')
-    .trim()
-    .slice(0, SENTENCE_CHARACTERS_MAX)
+  return (
+    sentence
+      // From the beginning of a word only: from each of its letters on, a long one takes the square of its length.
+      .replace(/(?<!\w)\w+:\/\/\S+/g, '(address)')
+      .trim()
+      .slice(0, SENTENCE_CHARACTERS_MAX)
+  )
 }

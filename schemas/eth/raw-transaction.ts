@@ -64,7 +64,7 @@ const WORD_BYTES = 32
  * names it, and the sender is who the signature proves.
  */
 export function parseRawTransaction(text: string): ParsedRawTransaction {
-  if (!/^0[xX]([0-9a-fA-F]{2})+$/.test(text)) return malformed('is no hex')
+  if (!/^0[xX](?:[0-9a-fA-F]{2})+$/.test(text)) return malformed('is no hex')
   const bytes = bytesOf(text)
   if (bytes.length > RAW_TRANSACTION_BYTES_MAX) return malformed(`is larger than ${RAW_TRANSACTION_BYTES_MAX} bytes`)
   const first = bytes[0] ?? 0

@@ -6,7 +6,8 @@ const RECIPIENT_AT: Readonly<Record<number, number>> = { 0: 3, 1: 4, 2: 5, 3: 5,
 /** First bytes of what is no typed transaction: an RLP list. */
 const LIST_FROM = 0xc0
 const ADDRESS_BYTES = 20
-const HEX_BYTES = /^0x([0-9a-f]{2})+$/i
+/** Nothing is captured: what is, is remembered of each byte, and of a few million there is no room for that. */
+const HEX_BYTES = /^0x(?:[0-9a-f]{2})+$/i
 
 /**
  * Whom a signed transaction, as hex of its bytes, is sent to; lower-case hex. Undefined where it creates a contract, is of a type that is

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
+import { trimBlanks } from '../../../schemas/trim-blanks.ts'
 
 /** A request that has come whole, in one piece, and that all parsers read alike. Its members are those of Node's own request. */
 export class PlainRequest {
@@ -30,7 +31,6 @@ const PLAIN_BYTES_MAX = 64 * 1024
 const HEAD_END = Buffer.from('\r\n\r\n')
 /** RFC 9112, without all that parsers differ in: other ends of lines, folded lines, blanks before colons, tabs, characters beyond ASCII. */
 const HEAD = /^(GET|POST) (\/[!-~]*) HTTP\/1\.1\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[ -~]*\r\n)+)$/
-const BLANKS_AROUND = /^ +| +$/g
 const LENGTH = /^(?:0|[1-9][0-9]{0,5})$/
 /** What is said of the connection, or of how the body comes, is for a parser that knows all of it. */
 const NOT_PLAIN: ReadonlySet<string> = new Set([
@@ -69,18 +69,8 @@ function readHeaders(lines: string): IncomingHttpHeaders | undefined {
     const name = lines.slice(at, colon).toLowerCase()
     // Likewise of a name that every object has.
     if (name in headers || NOT_PLAIN.has(name)) return undefined
-    headers[name] = trimmed(lines, colon + 1, end)
+    headers[name] = trimBlanks(lines, colon + 1, end)
     at = end + 2
   }
   return headers
-}
-
-const SPACE = 0x20
-
-/** Without blanks around it; most have one before them and none behind. */
-function trimmed(lines: string, from: number, to: number): string {
-  const begin = lines.charCodeAt(from) === SPACE ? from + 1 : from
-  const text = lines.slice(begin, to)
-  const [first, last] = [text.charCodeAt(0), text.charCodeAt(text.length - 1)]
-  return first <= SPACE || last <= SPACE ? text.replace(BLANKS_AROUND, '') : text
 }

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { trimBlanks } from '../../../schemas/trim-blanks.ts'
 
 /** Hears an answer as it is read. */
 export interface AnswerEvents {
@@ -209,23 +210,11 @@ function readHeaders(lines: string): IncomingHttpHeaders {
     const colon = lines.indexOf(':', at)
     const end = lines.indexOf('\r\n', colon)
     const name = lines.slice(at, colon).toLowerCase()
-    const value = withoutBlanks(lines, colon + 1, end)
+    const value = trimBlanks(lines, colon + 1, end)
     const known = headers[name]
     if (known === undefined) headers[name] = value
     else headers[name] = typeof known === 'string' ? [known, value] : [...known, value]
     at = end + 2
   }
   return headers as IncomingHttpHeaders
-}
-
-/** What stands between blanks. By index: an expression would go over a run of them in the middle once for each of them. */
-function withoutBlanks(lines: string, begin: number, end: number): string {
-  let [from, to] = [begin, end]
-  while (from < to && isBlank(lines[from])) from++
-  while (from < to && isBlank(lines[to - 1])) to--
-  return lines.slice(from, to)
-}
-
-function isBlank(character: string | undefined): boolean {
-  return character === ' ' || character === '\t'
 }
