@@ -86,7 +86,7 @@ export class Broadcast {
       return
     }
     bill?.answered(status, body.length)
-    const passed = toClientHeaders({ ...headers, 'content-length': String(body.length) })
+    const passed = toClientHeaders({ ...headers, 'content-length': String(body.length) }, true)
     response.writeHead(status, [...passed, ...ownHeaders])
     response.end(body)
   }

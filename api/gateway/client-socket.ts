@@ -262,7 +262,7 @@ export class ClientSocket {
       sink.destroy()
     }
     const [service] = protocol.services as [Service, ...Service[]]
-    const ofBody = { read, prepared, body: message, client: undefined }
+    const ofBody = { read, prepared, body: message }
     const forwarded = toForwarded({ rules: this.#rules, service, path: rpcPathOf(protocol), ...ofBody })
     const options: ExchangeOptions = {
       ...{ ...forwarded, group, response: sink, refuse },

@@ -375,10 +375,10 @@ export class Exchange implements AnswerHandler {
 
   /** `length` is that of a whole answer, as it is sent. */
   #writeHead(length: number | undefined): void {
-    const { response, isNamed, ownHeaders, request, answers = [] } = this.#options
+    const { response, isNamed, ownHeaders, request, expected, answers = [] } = this.#options
     const hasBody = request.verb !== 'HEAD' && this.#status !== 204 && this.#status !== 304
     const isOurs = hasBody && (length !== undefined || answers.length > 0)
-    const headers = toClientHeaders(this.#headers, isOurs)
+    const headers = toClientHeaders(this.#headers, expected.isJson, isOurs)
     headers.push(...ownHeaders)
     if (isNamed) headers.push(NODE_HEADER, this.#node)
     if (isOurs && length !== undefined) headers.push('content-length', String(length))

@@ -225,7 +225,7 @@ export class Gateway {
   }
 
   #forwardCalls(admitted: Admitted, body: Buffer): void {
-    const { request, address, route, allowed, bill } = admitted
+    const { address, route, allowed, bill } = admitted
     const read = readCalls(body)
     if (read.status === 'unreadable') {
       bill?.addRequestBytes(body.length)
@@ -242,7 +242,7 @@ export class Gateway {
     }
     const path = nodePathOf(route, address.path) + address.query
     const { service } = admitted
-    this.#exchange(admitted, toForwarded({ rules, service, path, read, prepared, body, client: request }))
+    this.#exchange(admitted, toForwarded({ rules, service, path, read, prepared, body }))
   }
 
   #forwardNative(admitted: Admitted): void {

@@ -36,8 +36,7 @@ export function verdictOf(
 ): Verdict {
   if (!isJson) return UNWELL.has(status) ? 'unwell' : 'answer'
   if (body.length === 0) return isOwed || status >= 300 ? 'none' : 'answer'
-  // Nobody unpacks it here.
-  if (headers['content-encoding'] !== undefined) return 'answer'
+  if (isPacked(headers)) return status >= FAILED_MIN || body.length <= ERROR_BYTES_MAX ? 'none' : 'answer'
   let at = 0
   while (at < body.length && (body[at] as number) <= SPACE) at++
   if (body[at] !== OPEN_OBJECT && body[at] !== OPEN_ARRAY) return 'none'
@@ -47,6 +46,11 @@ export function verdictOf(
   // A proxy's own words are JSON, too.
   if (status >= FAILED_MIN && !answers.some(isOfRpc)) return 'none'
   return answers.length > 0 && answers.every(isAboutUs) ? 'refused' : 'answer'
+}
+
+/** Nobody asks for it, and nobody unpacks it here: of what is short, or says that it failed, it is not known whether it is a node's answer. */
+function isPacked({ 'content-encoding': coding }: IncomingHttpHeaders): boolean {
+  return coding !== undefined && String(coding).toLowerCase() !== 'identity'
 }
 
 /** One, or those of a batch; none where it is no JSON. */

@@ -1,10 +1,9 @@
 import type { Service } from '../../schemas/protocols/protocol.ts'
 import { Broadcast } from './broadcast.ts'
 import type { Call, Calls } from './calls.ts'
-import type { ClientRequest } from './client-exchange.ts'
 import { Exchange, type ExchangeOptions } from './exchange.ts'
 import type { Forwarded } from './forwarded.ts'
-import { toRpcHeaders } from './headers.ts'
+import { RPC_HEADERS } from './headers.ts'
 import type { MethodRules } from './method-rules.ts'
 import { headProbeOf } from './newest-block.ts'
 import type { PreparedCalls } from './prepare-calls.ts'
@@ -20,16 +19,11 @@ interface ReadCalls {
   readonly prepared: PreparedCalls
   /** As it came. */
   readonly body: Buffer
-  /** Whose headers are passed on, where they may be; undefined: they came without. */
-  readonly client: ClientRequest | undefined
 }
 
 /** What is sent of calls, and what has to be known of them, whichever way they have come; some of them is left to send. */
-export function toForwarded({ rules, service, path, read, prepared, body, client }: ReadCalls): Forwarded {
+export function toForwarded({ rules, service, path, read, prepared, body }: ReadCalls): Forwarded {
   const { answers, node, isSticky, editAnswer } = prepared
-  const headProbe = headProbeOf(service, { path, read, body })
-  const isRead =
-    isBroadcast({ read }, rules) || answers.length > 0 || editAnswer !== undefined || headProbe !== undefined
   return {
     read,
     prepared,
@@ -41,11 +35,11 @@ export function toForwarded({ rules, service, path, read, prepared, body, client
     isRepeatable: read.calls.every(({ method }) => rules.isRepeatable(method) || rules.isRefused(method)),
     sent: sentIn({ read, body }, rules),
     expected: { isJson: true, isOwed: prepared.isOwed },
-    headProbe,
+    headProbe: headProbeOf(service, { path, read, body }),
     request: {
       verb: 'POST',
       path,
-      headers: client === undefined ? toRpcHeaders({ headers: {} }, true) : toRpcHeaders(client, isRead),
+      headers: RPC_HEADERS,
       body: prepared.body as Buffer,
       isEndless: false,
     },

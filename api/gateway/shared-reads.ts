@@ -3,7 +3,7 @@ import type { ReadSharing, UpstreamGroup } from '../../infra/ports/upstreams.ts'
 import type { Protocol } from '../../schemas/protocols/protocol.ts'
 import type { Call, Calls } from './calls.ts'
 import { Exchange, type ExchangeOptions } from './exchange.ts'
-import { toRpcHeaders } from './headers.ts'
+import { RPC_HEADERS } from './headers.ts'
 import { membersOf } from './json-text.ts'
 import { type AnsweredCall, mayBeKept } from './kept-reads.ts'
 import { rulesOf } from './method-rules.ts'
@@ -95,7 +95,7 @@ class GroupReads {
     new Exchange({
       ...waiting.options,
       // For whoever joins, and to be looked into: as the node has it.
-      request: { ...request, headers: toRpcHeaders({ headers: {} }, true) },
+      request: { ...request, headers: RPC_HEADERS },
       ...{ response: shared, refuse: shared.refuse, bill: undefined, ownHeaders: [], heldBytesMax: SHARED_BYTES_MAX },
     })
   }

@@ -67,7 +67,7 @@ describe('a JSON-RPC call', () => {
       body: '{"method":"eth_chainId","id":1}',
     })
     expect(Object.keys(all()[0]?.headers ?? {}).sort()).toEqual(
-      ['accept', 'accept-encoding', 'connection', 'content-length', 'content-type', 'host', 'user-agent'].sort(),
+      ['accept', 'connection', 'content-length', 'content-type', 'host', 'user-agent'].sort(),
     )
     expect(response.headers.get('x-bill')).toBeNull()
     expect(response.headers.get('set-cookie')).toBeNull()

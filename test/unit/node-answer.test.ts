@@ -38,9 +38,23 @@ test('where no call has an id, nothing is an answer', () => {
   expect([200, 204, 500].map(verdict)).toEqual(['answer', 'answer', 'none'])
 })
 
-test('what is packed is not looked into', () => {
-  const headers = { 'content-encoding': 'gzip' }
-  expect(verdictOf(Buffer.from([0x1f, 0x8b]), { status: 500, headers }, RPC)).toBe('answer')
+test.each([
+  ['a page', 502, 200, 'none'],
+  ['a long page', 503, 100_000, 'none'],
+  ['what may be a bill', 200, 120, 'none'],
+  ['what is too long for a bill', 200, 100_000, 'answer'],
+] as const)('of what is packed, which nobody has asked for, %s with %i is what it is', (_, status, bytes, verdict) => {
+  const verdictWith = (headers: object) => verdictOf(Buffer.alloc(bytes, 0x1f), { status, headers }, RPC)
+  for (const coding of ['gzip', 'br', 'GZIP', ['gzip', 'br']]) {
+    expect(verdictWith({ 'content-encoding': coding })).toBe(verdict)
+  }
+})
+
+test('an answer that is said not to be packed is looked into', () => {
+  const verdict = (body: string) =>
+    verdictOf(Buffer.from(body), { status: 200, headers: { 'content-encoding': 'identity' } }, RPC)
+  expect(verdict('{"id":1,"result":7}')).toBe('answer')
+  expect(verdict('{"id":1,"error":{"code":429}}')).toBe('refused')
 })
 
 test('native interfaces say what they say, but where they cannot answer now', () => {
