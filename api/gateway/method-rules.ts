@@ -64,14 +64,14 @@ function contractPlaces(methods: ContractMethods | undefined): MethodRules['cont
   return (name) => (namesNone(name) ? undefined : (places.find(([, isOne]) => isOne(name))?.[0] ?? 'closed'))
 }
 
-function refusedMethods({ refused, others, ...known }: Methods): Matcher {
+function refusedMethods({ refused, closed = [], others, ...known }: Methods): Matcher {
   const isRefused = methodMatcher(refused)
-  if (others === undefined) return isRefused
+  const isClosed = others === undefined ? methodMatcher(closed) : () => true
   const isKnown = methodMatcher([
-    ...[...others, ...known.reads, ...known.broadcasts, ...known.makesFilter, ...known.takesFilter],
+    ...[...(others ?? []), ...known.reads, ...known.broadcasts, ...known.makesFilter, ...known.takesFilter],
     ...Object.entries(known.subscribes).flat(),
   ])
-  return (name) => isRefused(name) || !isKnown(name)
+  return (name) => isRefused(name) || (isClosed(name) && !isKnown(name))
 }
 
 /** Of a protocol that has JSON-RPC. */

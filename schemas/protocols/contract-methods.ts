@@ -20,7 +20,7 @@ const OF_BLOCKS = [
 export const EVM_CONTRACT_METHODS: ContractMethods = {
   transaction: [
     ...['eth_call', 'eth_estimateGas', 'eth_createAccessList', 'eth_fillTransaction', 'linea_estimateGas'],
-    ...['eth_sendTransaction', 'eth_signTransaction', 'trace_call', 'arbtrace_call'],
+    ...['eth_sendTransaction', 'trace_call', 'arbtrace_call'],
   ],
   address: [
     ...['eth_getBalance', 'eth_getCode', 'eth_getStorageAt', 'eth_getProof', 'eth_getAccount', 'linea_getProof'],

@@ -17,9 +17,20 @@ const READS = [
 
 /** What looks at the past of a chain, by several names. */
 const TRACES = [
-  ...['trace_*', 'arbtrace_*', 'ots_*', 'txpool_*', 'debug_trace*', 'debug_getRaw*', 'debug_getModifiedAccounts*'],
-  ...['debug_storageRangeAt', 'debug_accountRange', 'debug_intermediateRoots', 'debug_getBadBlocks'],
+  ...['trace_*', 'arbtrace_*', 'ots_*', 'txpool_*'],
+  ...['debug_getRawBlock', 'debug_getRawHeader', 'debug_getRawReceipts', 'debug_getRawTransaction', 'debug_getRawTd'],
+  ...['debug_traceTransaction', 'debug_traceTransactionByBlockhashAndIndex', 'debug_traceTransactionByBlockAndIndex'],
+  ...['debug_traceTransactionInBlockByHash', 'debug_traceTransactionInBlockByIndex', 'debug_traceCall'],
+  ...['debug_traceCallMany', 'debug_traceBlock', 'debug_traceBlockByHash', 'debug_traceBlockByNumber'],
+  ...['debug_traceBadBlock', 'debug_traceBorBlock', 'debug_getModifiedAccountsByHash'],
+  ...['debug_getModifiedAccountsByNumber', 'debug_storageRangeAt', 'debug_accountRange', 'debug_accountAt'],
+  ...['debug_intermediateRoots', 'debug_getBadBlocks', 'debug_getAccessibleState', 'debug_preimage'],
+  ...['debug_getBlockRlp', 'debug_getBlockRlpByHash', 'debug_executionWitness', 'debug_executionWitnessByBlockHash'],
+  'debug_codeByHash',
 ]
+
+/** Beside what looks at the past, clients have here what rewinds, deletes, migrates and writes to disk, each by names of its own. */
+export const EVM_CLOSED: readonly string[] = ['debug_*']
 
 /** Clients' and layers' own. */
 const OTHERS = [
@@ -65,27 +76,19 @@ export const EVM_METHODS: Methods = {
   takesFilter: ['eth_getFilterChanges', 'eth_getFilterLogs', 'eth_uninstallFilter'],
   refused: [
     ...['admin_*', 'personal_*', 'miner_*', 'engine_*', 'clique_*', 'ethash_*', 'les_*', 'bor_set*'],
-    ...['debug_set*', 'debug_start*', 'debug_stop*', 'debug_write*', 'debug_chaindb*', 'debug_db*', 'debug_cpuProfile'],
-    ...['debug_blockProfile', 'debug_mutexProfile', 'debug_goTrace', 'debug_gcStats', 'debug_memStats', 'debug_stacks'],
-    ...[
-      'debug_freeOSMemory',
-      'debug_verbosity',
-      'debug_vmodule',
-      'debug_backtraceAt',
-      'debug_dump*',
-      'debug_standard*',
-    ],
     ...['parity_set*', 'parity_add*', 'parity_remove*', 'parity_clear*', 'parity_new*', 'parity_change*'],
     ...['parity_kill*', 'parity_import*', 'parity_export*', 'parity_test*', 'parity_derive*', 'parity_open*'],
     ...['parity_close*', 'parity_accept*', 'parity_reject*', 'parity_reserved*', 'parity_sign*', 'parity_post*'],
     ...['parity_decrypt*', 'parity_confirm*', 'parity_start*', 'parity_stop*', 'parity_execute*', 'parity_drop*'],
     ...['perm_*', 'plugins_*', 'quorumPermission_*', 'raft_*', 'istanbul_*', 'ibft_propose*', 'ibft_discard*'],
     ...['qbft_propose*', 'qbft_discard*', 'net_add*', 'net_remove*', 'shh_*', 'erigon_setHead', 'eth_set*'],
+    ...['vault_*', 'opp2p_*'],
     // Those of the wallet that the specification has not among its public methods.
-    ...['eth_resend', 'eth_signTypedData*', 'eth_sendUnsignedTransaction'],
+    ...['eth_resend', 'eth_signTypedData*', 'eth_signTransaction', 'eth_sendUnsignedTransaction'],
     // Nodes for tests let everyone rewrite their chain.
     ...['anvil_*', 'hardhat_*', 'evm_*', 'tenderly_*', 'ganache_*'],
   ],
+  closed: EVM_CLOSED,
   subscribes: { eth_subscribe: 'eth_unsubscribe' },
   contracts: EVM_CONTRACT_METHODS,
 }

@@ -1,5 +1,5 @@
 import { FILECOIN_CONTRACT_METHODS } from './contract-methods.ts'
-import { EVM_METHODS } from './evm-methods.ts'
+import { EVM_CLOSED, EVM_METHODS } from './evm-methods.ts'
 import type { Methods, Protocol } from './protocol.ts'
 import { jsonRpcAt, rpcProbe } from './routes.ts'
 
@@ -72,6 +72,7 @@ const METHODS: Methods = {
     ...filecoin(['MarketReleaseFunds', 'F3Participate']),
     ...EVM_METHODS.refused,
   ],
+  closed: EVM_CLOSED,
   subscribes: {},
   contracts: FILECOIN_CONTRACT_METHODS,
 }

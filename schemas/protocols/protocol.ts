@@ -33,8 +33,8 @@ export interface Probe {
 }
 
 /**
- * What is known of JSON-RPC methods. A name is a pattern: `*` at its end is any rest. No name is in two of these lists. What is in
- * none is passed on, and sent once, unless `others` says which are.
+ * What is known of JSON-RPC methods. A name is a pattern: `*` at its end is any rest. No name is in two of these lists, but for `closed`. What
+ * is in none is passed on, and sent once, unless `others` says which are.
  */
 export interface Methods {
   /** May be asked again, and of another upstream. */
@@ -52,6 +52,8 @@ export interface Methods {
   readonly takesFilter: readonly string[]
   /** Administers the node, or uses keys that lie on it: never passed on, whoever asks. */
   readonly refused: readonly string[]
+  /** Of these, what no other list names is refused likewise; absent: there are none. They are patterns around names of other lists. */
+  readonly closed?: readonly string[]
   /** What else is passed on, and sent once; absent: whatever is in none of these lists. */
   readonly others?: readonly string[]
   /** Members of the first parameter, or beside it, that hold a secret: a call of the method with one is refused, for nobody who sends it needs to. */
