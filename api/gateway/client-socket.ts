@@ -11,6 +11,7 @@ import { ClientLink } from './client-link.ts'
 import type { ExchangeOptions } from './exchange.ts'
 import { hedgeMsOf } from './forwarded.ts'
 import { HeldBytes } from './held-bytes.ts'
+import { isDeeper } from './json-text.ts'
 import type { MessageSink } from './message-sink.ts'
 import type { Meter } from './meter.ts'
 import { type MethodRules, rulesOf } from './method-rules.ts'
@@ -22,6 +23,7 @@ import { Relay } from './relay.ts'
 import { sendCalls, toForwarded } from './send-calls.ts'
 import type { SharedReads } from './shared-reads.ts'
 import type { ClientSubscriptions } from './subscriptions/client-subscriptions.ts'
+import { SUBSCRIBE_DEPTH_MAX } from './subscriptions/subscribe-call.ts'
 import type { Subscriptions } from './subscriptions/subscriptions.ts'
 import { OTHER_METHOD, type UsageOf } from './usage.ts'
 
@@ -223,24 +225,37 @@ export class ClientSocket {
     const { read, message, bill } = asked
     const [call] = read.calls as [Call, ...Call[]]
     const subscriptions = this.#subscriptions as ClientSubscriptions
-    if (subscriptions.unsubscribes(call.method)) {
+    if (call.params !== undefined && isDeeper(message, call.params, SUBSCRIBE_DEPTH_MAX)) {
+      const refusal: Refusal = { kind: 'unreadable', fault: 'request', why: 'the parameters are nested too deep' }
+      this.#client.answer(refuseAll(asked, refusal), onOut)
+    } else if (subscriptions.unsubscribes(call.method)) {
       const refusal = await this.#take(bill)
       if (refusal === undefined) this.#answerHere(bill, subscriptions.unsubscribe(message, call), onOut)
       else this.#client.answer(refuseAll(asked, refusal), onOut)
     } else if (!subscriptions.reserve()) this.#client.answer(refuseAll(asked, { kind: 'subscriptions' }), onOut)
-    else {
+    else if (!(await this.#subscribe(asked, call, onOut))) subscriptions.giveUp()
+  }
+
+  /** Fills the place that is reserved; false: it is answered without. */
+  async #subscribe(asked: ReadMessage, call: Call, onOut: () => void): Promise<boolean> {
+    const { message, bill } = asked
+    const subscriptions = this.#subscriptions as ClientSubscriptions
+    try {
       const refusal = await this.#take(bill)
       if (refusal === undefined && this.#client.isOpen) {
         subscriptions.subscribe(message, call, { onOut, bill })
-        return
+        return true
       }
-      subscriptions.giveUp()
       if (refusal !== undefined) this.#client.answer(refuseAll(asked, refusal), onOut)
       else {
         bill?.answered(CLIENT_LEFT, 0)
         onOut()
       }
+    } catch (error) {
+      subscriptions.giveUp()
+      throw error
     }
+    return false
   }
 
   /** Of the key's plan, before anything is asked of a node; undefined: it may be. */

@@ -113,6 +113,28 @@ function endOfNested(text: Buffer, from: number): number {
   return at
 }
 
+/** Whether objects and arrays between two places lie in one another more than so many times. */
+export function isDeeper(
+  text: Buffer,
+  { from, to }: { readonly from: number; readonly to: number },
+  max: number,
+): boolean {
+  let at = from
+  let depth = 0
+  while (at < to) {
+    const byte = text[at]
+    if (byte === QUOTE) {
+      at = endOfString(text, at)
+      continue
+    }
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--
+    if (depth > max) return true
+    at++
+  }
+  return false
+}
+
 /** Of a number or a word. */
 function endOfPlain(text: Buffer, from: number): number {
   let at = from

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { endOfValue, itemsOf, membersOf, skipBlanks } from '../../api/gateway/json-text.ts'
+import { endOfValue, isDeeper, itemsOf, membersOf, skipBlanks } from '../../api/gateway/json-text.ts'
 
 /** What hostile bytes are made of: what opens, closes, separates, and hides something else. */
 const PIECES = ['"', '\\', '{', '}', '[', ']', ',', ':', ' ', '1', 'a']
@@ -28,4 +28,15 @@ describe('the parts of a text', () => {
       if (places.some((at) => at > bytes.length)) throw new Error(`${JSON.stringify(text)} has no place ${places}`)
     }
   })
+})
+
+test.each([
+  ['7', 0],
+  ['"[[[["', 0],
+  ['{"a\\"[":[]}', 2],
+  ['[[],[[]],{}]', 3],
+  ['['.repeat(9), 9],
+])('%s has %i levels', (text, levels) => {
+  const isOver = (max: number) => isDeeper(Buffer.from(text), { from: 0, to: Buffer.byteLength(text) }, max)
+  expect([levels === 0 || isOver(levels - 1), isOver(levels)]).toEqual([true, false])
 })

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { expect, test } from 'vitest'
 import { NATIVE, verdictOf } from '../../api/gateway/node-answer.ts'
 
@@ -44,9 +45,9 @@ test.each([
   ['what may be a bill', 200, 120, 'none'],
   ['what is too long for a bill', 200, 100_000, 'answer'],
 ] as const)('of what is packed, which nobody has asked for, %s with %i is what it is', (_, status, bytes, verdict) => {
-  const verdictWith = (headers: object) => verdictOf(Buffer.alloc(bytes, 0x1f), { status, headers }, RPC)
+  const verdictWith = (headers: IncomingHttpHeaders) => verdictOf(Buffer.alloc(bytes, 0x1f), { status, headers }, RPC)
   for (const coding of ['gzip', 'br', 'GZIP', ['gzip', 'br']]) {
-    expect(verdictWith({ 'content-encoding': coding })).toBe(verdict)
+    expect(verdictWith({ 'content-encoding': coding as string })).toBe(verdict)
   }
 })
 

@@ -289,6 +289,19 @@ test.each(['solana', 'polkadot', 'ethereum'])(
   },
 )
 
+test('what a node tells in thousands of levels is told to nobody, and harms nothing', async () => {
+  const { node, open } = given('ethereum')
+  const client = open()
+  client.subscribe('eth_subscribe', '["newPendingTransactions"]')
+  await settled()
+  const { handler } = node.sockets[0] as FakeNodeSocket
+  const tell = (result: string) =>
+    handler.onMessage(Buffer.from(`{"method":"eth_subscription","params":{"subscription":"0x1","result":${result}}}`))
+  tell(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
+  tell('"0x7"')
+  expect(client.socket.heard.slice(1).map((text) => JSON.parse(text).params.result)).toEqual(['0x7'])
+})
+
 test('a thousand clients that come and go, some before they are answered, leave nothing behind', async () => {
   const { node, all, open } = given('solana')
   for (let i = 0; i < 1_000; i++) {

@@ -74,21 +74,30 @@ export class ClientSubscriptions {
     this.#options.count(-1)
   }
 
-  /** Answers the call, and tells what there is to tell from then on. */
+  /** Answers the call, and tells what there is to tell from then on. Where it throws, the room is still the caller's to free. */
   subscribe(body: Buffer, call: Call, asking: Asking): void {
-    const { methods, network } = this.#options
+    const { methods } = this.#options
     const wanted = readSubscribeCall(body, call, methods) as SubscribeCall
     const joining = { end: (): void => {} }
     this.#joining.add(joining)
-    const cancel = network.join(wanted, (outcome) => {
-      this.#joining.delete(joining)
-      this.#onOutcome(outcome, call, asking)
-    })
+    const cancel = this.#join(wanted, joining, (outcome) => this.#onOutcome(outcome, call, asking))
     joining.end = (): void => {
       cancel()
       this.giveUp()
       asking.bill?.answered(CLIENT_LEFT, 0)
       asking.onOut()
+    }
+  }
+
+  #join(wanted: SubscribeCall, joining: { end(): void }, onOutcome: (outcome: Outcome) => void): () => void {
+    try {
+      return this.#options.network.join(wanted, (outcome) => {
+        this.#joining.delete(joining)
+        onOutcome(outcome)
+      })
+    } catch (error) {
+      this.#joining.delete(joining)
+      throw error
     }
   }
 

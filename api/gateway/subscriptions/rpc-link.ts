@@ -1,8 +1,10 @@
 import type { SocketHandler, UpstreamGroup, UpstreamSocket, Wanted } from '../../../infra/ports/upstreams.ts'
-import { membersOf, skipBlanks } from '../json-text.ts'
+import { isDeeper, membersOf, skipBlanks } from '../json-text.ts'
 
 /** Of calls of ours: a node that takes longer over its WebSocket is as good as lost. */
 const ANSWER_MS_MAX = 10_000
+/** Levels of what a node tells: blocks and logs have a few, and what has thousands cannot be written again. */
+const TOLD_DEPTH_MAX = 256
 
 export interface RpcAnswer {
   readonly result?: unknown
@@ -114,6 +116,7 @@ export class RpcLink implements SocketHandler {
 type Members = Readonly<Record<string, unknown>>
 
 function parseObject(text: Buffer): Members | undefined {
+  if (isDeeper(text, { from: 0, to: text.length }, TOLD_DEPTH_MAX)) return undefined
   try {
     const parsed: unknown = JSON.parse(text.toString())
     return typeof parsed === 'object' && parsed !== null ? (parsed as Members) : undefined

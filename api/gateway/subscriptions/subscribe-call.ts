@@ -22,7 +22,10 @@ export interface SubscribeCall {
   readonly replayed: 'heads' | LogFilter | undefined
 }
 
-/** Undefined: the call subscribes to nothing. */
+/** Levels of parameters: filters of logs have four, and what has thousands cannot be written in one way for all. */
+export const SUBSCRIBE_DEPTH_MAX = 32
+
+/** Undefined: the call subscribes to nothing. Its parameters are known to have no more levels than there may be. */
 export function readSubscribeCall(body: Buffer, { method, params }: Call, methods: Methods): SubscribeCall | undefined {
   if (!Object.hasOwn(methods.subscribes, method)) return undefined
   const text = params === undefined ? undefined : body.toString('utf8', params.from, params.to)
