@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { AnswerHandler, Flow, UpstreamFault, UpstreamGroup, UpstreamRequest } from '../../infra/ports/upstreams.ts'
 import type { Probe } from '../../schemas/protocols/protocol.ts'
+import { isRedirect } from '../../schemas/redirects.ts'
 import { type Bill, CLIENT_LEFT } from './bill.ts'
 import { toClientHeaders } from './headers.ts'
 import { newestBlockIn } from './newest-block.ts'
@@ -380,6 +381,8 @@ export class Exchange implements AnswerHandler {
     const isOurs = hasBody && (length !== undefined || answers.length > 0)
     const headers = toClientHeaders(this.#headers, expected.isJson, isOurs)
     headers.push(...ownHeaders)
+    const { location } = this.#headers
+    if (location !== undefined && isRedirect(this.#status)) headers.push('location', location)
     if (isNamed) headers.push(NODE_HEADER, this.#node)
     if (isOurs && length !== undefined) headers.push('content-length', String(length))
     response.writeHead(this.#status, headers)

@@ -17,6 +17,7 @@ import { toNodeHeaders } from './headers.ts'
 import { HeldOpen, lackAt } from './held-open.ts'
 import type { Hosts } from './hosts.ts'
 import { Keys } from './keys.ts'
+import { ledPath } from './led-path.ts'
 import type { Meter, Taken } from './meter.ts'
 import { rulesOf } from './method-rules.ts'
 import { headProbeOf } from './newest-block.ts'
@@ -246,11 +247,11 @@ export class Gateway {
   }
 
   #forwardNative(admitted: Admitted): void {
-    const { request, address, route, bill } = admitted
+    const { request, address, service, route, bill } = admitted
     const verb = request.method as UpstreamRequest['verb']
     const hasBody = verb === 'POST'
     const path = nodePathOf(route, address.path) + address.query
-    const headProbe = headProbeOf(admitted.service, { path })
+    const headProbe = headProbeOf(service, { path })
     if (Number(request.headers['content-length'] ?? 0) > NATIVE_BODY_BYTES_MAX) {
       refuseAdmitted(admitted, { kind: 'too-large' })
       return
@@ -270,6 +271,7 @@ export class Gateway {
         headers: toNodeHeaders(request, headProbe !== undefined),
         body: hasBody ? bodyOf(request, listener) : null,
         isEndless: route.isStream === true,
+        leadTo: (led) => (hasBody ? undefined : ledPath(service, address.path, led)),
       },
       onSent: (exchange) => {
         sent = exchange

@@ -1,4 +1,5 @@
 import { AppError, type ErrorCode } from '../../schemas/errors.ts'
+import { basicCredentials } from '../basic-credentials.ts'
 
 // HTTP to servers that get secret keys, with nothing but what Node brings: the vault's process asks them. Their addresses may hold a
 // secret, and their answers quote what they were asked: neither is in an error.
@@ -87,13 +88,12 @@ function urlOf(
   path: string,
 ): { readonly href: string; readonly headers: Readonly<Record<string, string>> } {
   const url = new URL(base)
-  const { username, password } = url
+  const hasUser = url.username !== '' || url.password !== ''
+  const user = basicCredentials(url)
   url.username = ''
   url.password = ''
   url.pathname = `${url.pathname.replace(/\/$/, '')}${path}`
-  if (username === '' && password === '') return { href: url.href, headers: {} }
-  const user = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')
-  return { href: url.href, headers: { authorization: `Basic ${user}` } }
+  return { href: url.href, headers: hasUser ? { authorization: `Basic ${user}` } : {} }
 }
 
 /** Undefined for what is no JSON. */

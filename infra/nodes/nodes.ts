@@ -1,6 +1,7 @@
 import querystring from 'node:querystring'
 import { type Dispatcher, Pool } from 'undici'
 import { AppError, type ErrorCode } from '../../schemas/errors.ts'
+import { basicCredentials } from '../basic-credentials.ts'
 import { retryAfterMs } from './retry-after.ts'
 
 /** What a node is allowed: each has a name in messages ("beacon node 2"), never its address. */
@@ -100,7 +101,7 @@ export class ChainNode implements AsyncDisposable {
     const address = parseNodeUrl(name, url)
     this.#basePath = address.pathname.replace(/\/+$/, '')
     this.#query = address.search.slice(1)
-    this.#authorization = address.username === '' ? undefined : `Basic ${credentialsOf(address)}`
+    this.#authorization = address.username === '' ? undefined : `Basic ${basicCredentials(address)}`
     this.#secrets = secretsOf(address)
     this.#pool = new Pool(address.origin, {
       connections: limits.connections,
@@ -325,11 +326,6 @@ export function reasonOf(error: unknown): string {
 /** Words as short as these name versions and protocols rather than owners. */
 const SECRET_CHARACTERS_MIN = 5
 
-/** As a header has them (RFC 7617, in UTF-8). */
-function credentialsOf({ username, password }: URL): string {
-  return Buffer.from(`${querystring.unescape(username)}:${querystring.unescape(password)}`).toString('base64')
-}
-
 function secretsOf(address: URL): readonly string[] {
   const { host, hostname, username, password, pathname, search } = address
   const parts = [
@@ -337,7 +333,7 @@ function secretsOf(address: URL): readonly string[] {
     hostname,
     username,
     password,
-    credentialsOf(address),
+    basicCredentials(address),
     search.slice(1),
     ...address.searchParams.values(),
     ...pathname.split('/'),

@@ -11,6 +11,11 @@ export interface UpstreamRequest {
   readonly body: Uint8Array | Readable | null
   /** Its answer is events as they happen: it may be silent for as long as it likes. */
   readonly isEndless: boolean
+  /**
+   * Of a native interface, whose paths are the client's: what the client is told of where a node leads it, which the node names by a path; undefined:
+   * the client is not told of it, and another node is asked. Absent: nodes lead nowhere, and who does has failed.
+   */
+  readonly leadTo?: ((path: string) => string | undefined) | undefined
 }
 
 /**
@@ -30,7 +35,7 @@ export interface Flow {
 }
 
 /**
- * Hears an answer as it arrives: `onHeaders`, then `onData` as often as there are bytes, then `onEnd`; or, at any point, `onFault`
+ * Hears an answer as it arrives (where it leads elsewhere, `location` is what `leadTo` has made of it): `onHeaders`, then `onData` as often as there are bytes, then `onEnd`; or, at any point, `onFault`
  * and nothing after it.
  */
 export interface AnswerHandler {

@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { type Dispatcher, Pool } from 'undici'
+import { isRedirect } from '../../schemas/redirects.ts'
+import { basicCredentials } from '../basic-credentials.ts'
 import type { AnswerHandler, Upstream, UpstreamFault, UpstreamRequest } from '../ports/upstreams.ts'
 import { Breaker } from './breaker.ts'
 import { countPassed } from './passed-bytes.ts'
@@ -52,6 +54,11 @@ const isAboutUs = (status: number): boolean =>
   status === 407 ||
   status === 429
 
+/** The request is larger than the node takes. */
+const TOO_LARGE = 413
+/** A path of a node, with its query: no other host, by none of the ways in which browsers read one. */
+const PATH = /^\/(?![/\\])[!-[\]-~]*$/
+
 /** Before anything was sent. */
 const UNREACHED: ReadonlySet<string | undefined> = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'],
@@ -101,15 +108,14 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
     const { url, headers, weight, isArchive = false } = options
     this.#options = options
     const parsed = new URL(url)
-    const { origin, pathname, search, username, password } = parsed
+    const { origin, pathname, search, username } = parsed
     this.id = createHmac('sha256', secret).update(`upstream ${url}`).digest('hex').slice(0, ID_CHARACTERS)
     this.weight = weight
     this.isArchive = isArchive
     this.#basePath = pathname.replace(/\/+$/, '')
     this.#query = search.slice(1)
-    const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
     this.#headers = [
-      ...(username === '' ? [] : ['authorization', `Basic ${Buffer.from(credentials).toString('base64')}`]),
+      ...(username === '' ? [] : ['authorization', `Basic ${basicCredentials(parsed)}`]),
       ...Object.entries(headers).flat(),
     ]
     this.#pool = new Pool(origin, {
@@ -158,6 +164,7 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
 
   send(request: UpstreamRequest, handler: AnswerHandler): () => void {
     const sending = new Sending(handler, {
+      leadTo: request.leadTo && ((location) => this.#leadTo(location, request)),
       onHeard: (nowMs) => this.#hear(nowMs),
       onEnd: (outcome, answerMs) => this.#end(outcome, answerMs, sending.waitedMs),
     })
@@ -194,6 +201,10 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
 
   #end(outcome: Outcome, answerMs: number | undefined, waitedMs: number): void {
     this.#inFlight--
+    if (outcome === 'of the call') {
+      this.breaker.forget()
+      return
+    }
     if (outcome === 'given up') {
       // It would have taken longer; one that never answers must not seem quick.
       this.#note(answerMs ?? Math.max(this.#answerMs, waitedMs))
@@ -216,6 +227,13 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
     return `${this.#basePath}${path}${path.includes('?') ? '&' : '?'}${this.#query}`
   }
 
+  /** Undefined where a client cannot follow, or could see by it what of our address is a secret. */
+  #leadTo(location: unknown, { leadTo }: UpstreamRequest): string | undefined {
+    if (typeof location !== 'string' || !PATH.test(location) || this.#query !== '') return undefined
+    const isBelow = this.#basePath !== '' && location.startsWith(`${this.#basePath}/`)
+    return leadTo?.(isBelow ? location.slice(this.#basePath.length) : location)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const pools = [this.#pool, this.#slow, this.#endless]
     await Promise.all([...pools.map((pool) => pool.destroy()), this.#plain?.destroy()])
@@ -228,9 +246,12 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
   }
 }
 
-type Outcome = 'answered' | 'failed' | 'given up'
+/** `of the call`: it is about what was asked, which says nothing of the node: clients could have it left out by asking so. */
+type Outcome = 'answered' | 'failed' | 'given up' | 'of the call'
 
 interface SendingListener {
+  /** Of a native interface: what a client is told of where the node leads it; undefined: nothing. */
+  readonly leadTo: ((location: unknown) => string | undefined) | undefined
   /** Once: its answer begins, or none will come. */
   onHeard(nowMs: number): void
   onEnd(outcome: Outcome, answerMs: number | undefined): void
@@ -244,6 +265,7 @@ class Sending implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #answerMs: number | undefined
   #queued: NodeJS.Timeout | undefined
+  #status = 0
   #isOver = false
 
   constructor(handler: AnswerHandler, listener: SendingListener) {
@@ -272,15 +294,19 @@ class Sending implements Dispatcher.DispatchHandler {
     headers: Dispatcher.ResponseData['headers'],
   ): void {
     if (this.#isOver || status < 200) return
-    if (isAboutUs(status)) {
-      this.#fail('refused')
+    this.#status = status
+    const { leadTo } = this.#listener
+    const location = isRedirect(status) ? leadTo?.(headers.location) : undefined
+    if (location === undefined && isAboutUs(status)) {
+      // Which path is asked of a native interface is the client's to say.
+      this.#fail('refused', status < 400 && leadTo !== undefined ? 'of the call' : 'failed')
       controller.abort(NOT_PASSED_ON)
       return
     }
     const nowMs = performance.now()
     this.#answerMs = nowMs - this.beganMs
     this.#listener.onHeard(nowMs)
-    this.#handler.onHeaders(status, headers, controller)
+    this.#handler.onHeaders(status, location === undefined ? headers : { ...headers, location }, controller)
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -295,7 +321,8 @@ class Sending implements Dispatcher.DispatchHandler {
     try {
       isAnswer = this.#handler.onEnd()
     } finally {
-      this.#listener.onEnd(isAnswer ? 'answered' : 'failed', this.#answerMs)
+      const failure = this.#status === TOO_LARGE ? 'of the call' : 'failed'
+      this.#listener.onEnd(isAnswer ? 'answered' : failure, this.#answerMs)
     }
   }
 
@@ -315,8 +342,8 @@ class Sending implements Dispatcher.DispatchHandler {
     return SILENT.has(error.code) ? 'silent' : 'lost'
   }
 
-  #fail(fault: UpstreamFault): void {
-    this.#end('failed')
+  #fail(fault: UpstreamFault, outcome: Outcome = 'failed'): void {
+    this.#end(outcome)
     this.#handler.onFault(fault)
   }
 

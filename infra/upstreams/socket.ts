@@ -1,6 +1,7 @@
 import { WebSocket } from 'ws'
 import type { Protocol } from '../../schemas/protocols/protocol.ts'
 import { Together } from '../../schemas/together.ts'
+import { basicCredentials } from '../basic-credentials.ts'
 import type { Flow, SocketHandler, UpstreamSocket } from '../ports/upstreams.ts'
 import type { UpstreamOptions } from './http-upstream.ts'
 
@@ -39,8 +40,7 @@ export function socketAddressOf(
 ): SocketAddress | undefined {
   if (wsUrl === undefined || webSocket === undefined || webSocket.isBridged === true) return undefined
   const url = new URL(wsUrl)
-  const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
-  const authorization = url.username === '' ? undefined : `Basic ${Buffer.from(credentials).toString('base64')}`
+  const authorization = url.username === '' ? undefined : `Basic ${basicCredentials(url)}`
   url.username = ''
   url.password = ''
   url.pathname = url.pathname.replace(/\/+$/, '') + webSocket.path

@@ -186,10 +186,12 @@ export class HttpUpstreamGroup implements UpstreamGroup {
     return this.#bestOf(this.members.filter(({ health }) => health.isRightChain)).map(({ upstream }) => upstream)
   }
 
-  /** Those that are well; where there is none, all. */
+  /** Those that are well and take calls; where there is none, those that are well, for calls may fail by what is asked; and then all. */
   #bestOf(members: readonly Member[]): readonly Member[] {
     const nowMs = performance.now()
-    const well = members.filter(({ upstream, health }) => health.isWell(this.#lagMax) && upstream.breaker.allows(nowMs))
+    const well = members.filter(({ health }) => health.isWell(this.#lagMax))
+    const allowed = well.filter(({ upstream }) => upstream.breaker.allows(nowMs))
+    if (allowed.length > 0) return allowed
     return well.length > 0 ? well : members
   }
 

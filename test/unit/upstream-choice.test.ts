@@ -195,6 +195,15 @@ describe('a group', () => {
     expect(group.choose({ tried: ids.slice(0, 2) })).toBeUndefined()
   })
 
+  test('asks one that is well though calls to it fail rather than one that lags, and any other that is well rather than it', () => {
+    const { members, group } = groupOf(100, 10, 100)
+    const [failing, , well] = members.map(({ upstream }) => upstream)
+    for (let i = 0; i < 10; i++) failing?.breaker.end(false, performance.now())
+    expect(failing?.breaker.isOpen).toBe(true)
+    for (let i = 0; i < 20; i++) expect(group.choose({ tried: [] })?.id).toBe(well?.id)
+    for (let i = 0; i < 20; i++) expect(group.choose({ tried: [well?.id ?? ''] })?.id).toBe(failing?.id)
+  })
+
   test('gives a key one upstream, all of them equal shares, and another one only to keys of one that is left out', () => {
     const { members, group } = groupOf(100, 100, 100)
     const before = KEYS.map((key) => group.choose({ tried: [], key })?.id)
