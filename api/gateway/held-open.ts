@@ -35,7 +35,10 @@ export class HeldOpen {
   readonly #keys: Keys
   readonly #parts: HeldOpenParts
   readonly #held = new Set<Held>()
+  /** Of the next look; undefined while there is none to come, and during one. */
   #timer: NodeJS.Timeout | undefined
+  /** What comes meanwhile waits for its end: one that is let in during a look must not begin another row of them. */
+  #isLooking = false
 
   constructor(keys: Keys, parts: HeldOpenParts) {
     this.#keys = keys
@@ -63,11 +66,14 @@ export class HeldOpen {
   }
 
   #plan(): void {
+    if (this.#isLooking) return
     this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.#isLooking = true
       this.#look()
         .catch((error: unknown) => this.#parts.log.error({ err: error }, 'the keys of open connections are not known'))
         .finally(() => {
-          this.#timer = undefined
+          this.#isLooking = false
           if (this.#held.size > 0) this.#plan()
         })
     }, LOOK_MS)
