@@ -130,7 +130,10 @@ export interface UpstreamGroup {
   headGoesBack(number: number): void
   /** Whether any of them has a WebSocket. */
   readonly hasSockets: boolean
-  /** The newest block that any of them has told; undefined where none has. */
+  /**
+   * The newest block that any of two has told, and of more that two of them have: one that tells a block of another time must not have all others
+   * left out. Undefined where none has told any.
+   */
   readonly head: number | undefined
   /** Undefined: each read is asked by itself. */
   readonly sharing: ReadSharing | undefined

@@ -43,6 +43,9 @@ export interface GroupOptions {
   readonly toldHead?: ToldHead | undefined
 }
 
+/** So many nodes outvote one of them; of two nobody knows which is right, and the one that has more is believed. */
+const SEVERAL = 3
+
 /** Sooner than this another node is no gain: connections that wait for a processor take as long. */
 const HEDGE_MS_MIN = 100
 /** Where all nodes are slow as a rule. */
@@ -95,7 +98,8 @@ export class HttpUpstreamGroup implements UpstreamGroup {
     const heads = this.members.flatMap(({ health }) =>
       health.isRightChain && health.head !== undefined ? [health.head] : [],
     )
-    return heads.length === 0 ? undefined : Math.max(...heads)
+    if (heads.length < SEVERAL) return heads.length === 0 ? undefined : Math.max(...heads)
+    return heads.toSorted((one, other) => other - one)[1]
   }
 
   get final(): number | undefined {

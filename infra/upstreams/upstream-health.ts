@@ -89,7 +89,7 @@ export class UpstreamHealth {
     this.#told = number
   }
 
-  /** `best` is the newest block that any upstream of its network has, of those that are on the right chain. */
+  /** `best` is the newest block of its network, as those of its upstreams that are on the right chain have it (`UpstreamGroup.head`). */
   compare(best: number): void {
     const head = this.head ?? best
     this.#lag = best - head

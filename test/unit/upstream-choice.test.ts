@@ -204,6 +204,25 @@ describe('a group', () => {
     for (let i = 0; i < 20; i++) expect(group.choose({ tried: [well?.id ?? ''] })?.id).toBe(failing?.id)
   })
 
+  test.each([
+    [[], undefined],
+    [[7], 7],
+    [[7, 1_000_000], 1_000_000],
+    [[100, 102, 1_000_000], 102],
+    [[100, 102, 101, 102], 102],
+    [[100, 102, -1], 102],
+  ])('of nodes at %j has its newest block at %s', (heads, head) => {
+    expect(groupOf(...heads).group.head).toBe(head)
+  })
+
+  test('leaves none of three out for one that has a block of another time', () => {
+    const { members, group } = groupOf(100, 102, 1_000_000)
+    for (const { health } of members) health.compare(group.head as number)
+    expect(members.map(({ health }) => health.faultAt(LAG_MAX))).toEqual([undefined, undefined, undefined])
+    const asked = new Set(Array.from({ length: 200 }, () => group.choose({ tried: [] })?.id))
+    expect(asked.size).toBe(3)
+  })
+
   test('gives a key one upstream, all of them equal shares, and another one only to keys of one that is left out', () => {
     const { members, group } = groupOf(100, 100, 100)
     const before = KEYS.map((key) => group.choose({ tried: [], key })?.id)
