@@ -14,8 +14,11 @@ const GROUP_ID_NOT_FOUND = 69
 /** Between two looks whether a transaction can be read; it doubles. */
 const LOOK_FIRST_MS = 1
 const LOOK_MAX_MS = 100
-/** Another open transaction in the same partition holds readers back; what is durable does not wait for its end for ever. */
-const READABLE_WAIT_MAX_MS = 5_000
+/**
+ * Another open transaction in the same partition holds readers back. One that a dead writer has left open is ended by the brokers: after 15 s, for
+ * which they look every 10 s. Until then whoever holds the lease next would decide without what this one has appended.
+ */
+const READABLE_WAIT_MAX_MS = 30_000
 
 /**
  * For each partition that holds records: the offset behind the last one that readers get. kafkajs asks for that offset, not

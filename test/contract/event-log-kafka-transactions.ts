@@ -1,9 +1,13 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import kafkajs, { type Producer } from 'kafkajs'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { event, lagGone, never, openAt, readAll, startConsumer, TOPIC, texts } from './event-log-helpers.ts'
 import type { LogPlace } from './event-log-place.ts'
 
 type KafkaPlace = Extract<LogPlace, { kind: 'kafka' }>
+
+/** Longer than any other wait for what was appended. */
+const LEFT_OPEN_MS = 7_000
 
 /** What becomes of transactions that end otherwise than a lease ends them. */
 export function kafkaTransactions(newPlace: () => Promise<{ readonly where: KafkaPlace } & AsyncDisposable>): void {
@@ -56,6 +60,20 @@ export function kafkaTransactions(newPlace: () => Promise<{ readonly where: Kafk
       await consumer.stop()
       expect(texts(consumer.events)).toEqual(['before', 'behind'])
       expect(texts(await readAll(log))).toEqual(['before', 'behind'])
+    })
+
+    test('one that a dead writer has left open keeps the holder of another lease until its events are read', async () => {
+      const place = await newPlace()
+      const log = await openAt(place)
+      const lease = await log.lease('accounts', never)
+      const dead = await openTransaction(place.where, 'users')
+      await dead.send('left open', 'k')
+      const appended = lease.append(TOPIC, [event('a', 'k', 'committed')])
+      // The brokers end it when its time is up.
+      const ended = delay(LEFT_OPEN_MS).then(() => dead.abort())
+      await appended
+      expect(texts(await readAll(log))).toEqual(['committed'])
+      await ended
     })
 
     test('two chains of one process append side by side to the same partitions', async () => {
