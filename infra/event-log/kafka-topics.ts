@@ -2,6 +2,7 @@ import kafkajs, { type Admin, type ITopicConfig } from 'kafkajs'
 import { AppError } from '../../schemas/errors.ts'
 import { COMPACTED_TOPICS, TOPICS, type Topic } from '../../schemas/events/envelope.ts'
 import { ask } from './kafka-admin.ts'
+import { isAggregateError } from './kafka-errors.ts'
 
 /** Largest record batch that the topics take. One event of 100,000 validators' rewards is below 1 MB. */
 export const MESSAGE_BYTES_MAX = 16 * 1024 * 1024
@@ -22,7 +23,7 @@ export interface TopicLayout {
 
 /**
  * Creates the topics that do not exist and returns the number of partitions of each. Topics that exist are not changed;
- * one whose settings would lose events is refused with AppError `config`.
+ * one whose settings would lose events is refused with AppError `config`, as are more copies than there are brokers.
  */
 export async function openTopics(admin: Admin, layout: TopicLayout): Promise<ReadonlyMap<Topic, number>> {
   const existing = new Set(await admin.listTopics())
@@ -34,13 +35,29 @@ export async function openTopics(admin: Admin, layout: TopicLayout): Promise<Rea
   if (wanted.length > 0) {
     // Another process may create them at the same moment: kafkajs then answers false instead of failing. It can wait for
     // their leaders, but fails when a broker has not heard of a topic yet; the question below is asked until all answer.
-    await admin.createTopics({ waitForLeaders: false, topics: wanted })
+    await createTopics(admin, wanted, layout)
   }
   const names = [...TOPICS.map((topic) => layout.topicPrefix + topic), leaseTopic(layout)]
-  const { topics } = await ask(admin, 'open', () => admin.fetchTopicMetadata({ topics: names }))
+  const { topics } = await ask(admin, 'opening its topics', () => admin.fetchTopicMetadata({ topics: names }))
   await refuseForgetfulTopics(admin, layout)
   const partitions = new Map(topics.map(({ name, partitions }) => [name, partitions.length]))
   return new Map(TOPICS.map((topic) => [topic, partitions.get(layout.topicPrefix + topic) ?? 0]))
+}
+
+async function createTopics(admin: Admin, topics: ITopicConfig[], layout: TopicLayout): Promise<void> {
+  try {
+    await admin.createTopics({ waitForLeaders: false, topics })
+  } catch (error) {
+    if (!isAggregateError(error) || !error.errors.some(asksForTooManyCopies)) throw error
+    throw new AppError(
+      'config',
+      `KAFKA_REPLICATION_FACTOR is ${layout.replicationFactor}, and Kafka has not so many brokers at the moment: start them, or have fewer copies, e.g. KAFKA_REPLICATION_FACTOR=1.`,
+    )
+  }
+}
+
+function asksForTooManyCopies(error: Error | string): boolean {
+  return error instanceof Error && 'type' in error && error.type === 'INVALID_REPLICATION_FACTOR'
 }
 
 export function leaseTopic({ topicPrefix }: Pick<TopicLayout, 'topicPrefix'>): string {
@@ -75,7 +92,7 @@ async function refuseForgetfulTopics(admin: Admin, { topicPrefix }: TopicLayout)
     name: topicPrefix + topic,
     configNames: ['retention.ms', 'retention.bytes', 'cleanup.policy'],
   }))
-  const { resources } = await ask(admin, 'open', () =>
+  const { resources } = await ask(admin, 'opening its topics', () =>
     admin.describeConfigs({ includeSynonyms: false, resources: wantedResources }),
   )
   const found = new Map(

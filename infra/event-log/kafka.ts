@@ -68,7 +68,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     })
   const kafka = newClient()
   const admin = kafka.admin()
-  return withKafkaErrors('open', async () => {
+  return withKafkaErrors('opening what KAFKA_BROKERS names', async () => {
     try {
       await admin.connect()
       const partitions = await openTopics(admin, options)

@@ -147,15 +147,13 @@ async function openDirectory(location: WarehouseDirectory): Promise<Engine> {
 }
 
 function openServer(location: WarehouseServer, mayCreate: boolean): Engine {
-  if (!URL.canParse(location.url) || !/^https?:/.test(location.url)) {
-    throw new AppError('config', 'The warehouse address is a URL like http://127.0.0.1:8123.')
-  }
+  const { url, user, password } = toAddress(location)
   const toClient = (name: string) =>
-    createClient({
-      url: location.url,
+    createServerClient({
+      url,
       database: name,
-      ...(location.user === undefined ? {} : { username: location.user }),
-      ...(location.password === undefined ? {} : { password: location.password }),
+      ...(user === undefined ? {} : { username: user }),
+      ...(password === undefined ? {} : { password }),
       ...(location.tls === undefined ? {} : { tls: toTlsOptions(location.tls) }),
       clickhouse_settings: SETTINGS,
       compression: { request: { codec: 'gzip', level: 1 }, response: true },
@@ -190,6 +188,45 @@ function openServer(location: WarehouseServer, mayCreate: boolean): Engine {
       return toClient(database)
     },
     [Symbol.asyncDispose]: () => Promise.resolve(),
+  }
+}
+
+/** The client throws where the query of its address (?...) has something else than settings that it knows. */
+function createServerClient(config: NonNullable<Parameters<typeof createClient>[0]>): ClickHouseClient {
+  try {
+    return createClient(config)
+  } catch (error) {
+    if (new URL(String(config.url)).search === '') throw error
+    throw new AppError(
+      'config',
+      'CLICKHOUSE_URL has something after ? that is no setting of the client: user and password are CLICKHOUSE_USER and CLICKHOUSE_PASSWORD, or stand before the host, e.g. http://user:password@127.0.0.1:8123.',
+    )
+  }
+}
+
+/**
+ * The address without a user and a password, and these beside it: given both ways the client prints a warning of its own. What
+ * is in the URL counts, as it does for the client.
+ */
+function toAddress(location: WarehouseServer): Pick<WarehouseServer, 'url' | 'user' | 'password'> {
+  if (!URL.canParse(location.url) || !/^https?:/.test(location.url)) {
+    throw new AppError('config', 'The warehouse address is a URL like http://127.0.0.1:8123.')
+  }
+  const url = new URL(location.url)
+  const { user = location.user, password = location.password } = credentialsOf(url)
+  url.username = ''
+  url.password = ''
+  return { url: url.href, ...(user === undefined ? {} : { user }), ...(password === undefined ? {} : { password }) }
+}
+
+function credentialsOf({ username, password }: URL): { readonly user?: string; readonly password?: string } {
+  try {
+    return {
+      ...(username === '' ? {} : { user: decodeURIComponent(username) }),
+      ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    }
+  } catch {
+    throw new AppError('config', 'The user or the password in CLICKHOUSE_URL has a % that is not written as %25.')
   }
 }
 
