@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import type { Counters, Taken } from '../ports/counters.ts'
-import { withRedisErrors } from '../redis-errors.ts'
+import { connectRedis, listenToErrors } from '../redis-errors.ts'
 
 /** A window's key outlives it by this much: the clocks of callers and of Redis differ, and only the callers' clocks count. */
 const CLOCK_SLACK_MS = 60_000
@@ -50,7 +50,8 @@ const GIVE_BACK = `
 
 /**
  * Counters that all processes share, in Redis. Whether windows survive a restart of Redis is a matter of its own settings
- * (append-only file). Throws AppError `counters` when Redis does not answer in time.
+ * (append-only file). Throws AppError `counters` when Redis does not answer in time,
+ * and `config` when it refuses the user.
  */
 export async function openRedisCounters(options: {
   readonly redisUrl: string
@@ -63,24 +64,17 @@ export async function openRedisCounters(options: {
     enableOfflineQueue: false,
     commandTimeout: COMMAND_TIMEOUT_MS,
   })
-  redis.on('error', () => {}) // every command rejects with its own failure; without a listener ioredis prints addresses
-  await withRedisErrors('counters', async () => {
-    try {
-      await redis.connect()
-    } catch (error) {
-      redis.disconnect()
-      throw error
-    }
-  })
+  const withErrors = listenToErrors(redis, 'counters')
+  await withErrors(() => connectRedis(redis))
   return {
     take: (key, cost, limit, windowMs, now, once) =>
-      withRedisErrors('counters', async () => {
+      withErrors(async () => {
         const keys = [options.prefix + key, ...(once === undefined ? [] : [`${options.prefix}taken:${once}`])]
         const asked = [cost, limit, windowMs, now, CLOCK_SLACK_MS, ONCE_MS]
         return toTaken(await redis.eval(TAKE, keys.length, ...keys, ...asked))
       }),
     giveBack: (key, units, now) =>
-      withRedisErrors('counters', async () => {
+      withErrors(async () => {
         const once = `${options.prefix}given:${randomUUID()}`
         await redis.eval(GIVE_BACK, 2, options.prefix + key, once, units, now, ONCE_MS)
       }),

@@ -3,7 +3,7 @@ import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { pause, untilAborted } from '../../schemas/wait.ts'
 import type { AddedJob, AddOptions, JobQueue, JobState, WorkOptions } from '../ports/job-queue.ts'
-import { withRedisErrors } from '../redis-errors.ts'
+import { connectRedis, listenToErrors, type WithRedisErrors } from '../redis-errors.ts'
 import {
   addedOptions,
   idOf,
@@ -25,27 +25,22 @@ const RETRIES_MAX = 3
 
 /**
  * The job queue in Redis, through BullMQ. Redis must keep what it is given: an append-only file, and `noeviction`.
- * Throws AppError `job_queue` when Redis does not answer.
+ * Throws AppError `job_queue` when Redis does not answer, and `config` when it refuses the user.
  */
 export async function openBullmqJobQueue(
   options: { readonly redisUrl: string; readonly prefix: string } & JobQueueOptions,
 ): Promise<JobQueue> {
   const { redisUrl, prefix, log, ...limits } = options
   const redis = new Redis(redisUrl, { lazyConnect: true, maxRetriesPerRequest: RETRIES_MAX })
-  redis.on('error', () => {}) // every command rejects with its own failure; without a listener ioredis prints addresses
-  return withRedisErrors('job_queue', async () => {
-    try {
-      await redis.connect()
-    } catch (error) {
-      redis.disconnect()
-      throw error
-    }
-    return new BullmqJobQueue({ redis, prefix, limits: { ...JOB_LIMITS, ...limits }, log })
-  })
+  const withErrors = listenToErrors(redis, 'job_queue')
+  await withErrors(() => connectRedis(redis))
+  return new BullmqJobQueue({ redis, withErrors, prefix, limits: { ...JOB_LIMITS, ...limits }, log })
 }
 
 interface Parts {
   readonly redis: Redis
+  /** Runs work on that connection. */
+  readonly withErrors: WithRedisErrors
   readonly prefix: string
   readonly limits: JobLimits
   readonly log: JobQueueOptions['log']
@@ -62,7 +57,7 @@ class BullmqJobQueue implements JobQueue {
   }
 
   async add(name: string, id: string, input: unknown, options: AddOptions = {}): Promise<AddedJob> {
-    return withRedisErrors('job_queue', async () => {
+    return this.#parts.withErrors(async () => {
       const queue = this.#queue(name)
       const addedBy = randomUUID()
       await queue.add(name, { input: input ?? null, addedBy }, addedOptions(this.#parts.limits, id, options))
@@ -75,7 +70,7 @@ class BullmqJobQueue implements JobQueue {
   }
 
   async request(name: string, id: string, input: unknown, { delayMs = 0 } = {}): Promise<void> {
-    return withRedisErrors('job_queue', async () => {
+    return this.#parts.withErrors(async () => {
       const { redis, prefix } = this.#parts
       // The input first: a run that starts in between has it already, and the request then brings one run more.
       await redis.hset(requestedInputsKey(prefix, name), id, JSON.stringify(input ?? null))
@@ -84,7 +79,7 @@ class BullmqJobQueue implements JobQueue {
   }
 
   async state(name: string, id: string): Promise<JobState> {
-    return withRedisErrors('job_queue', async () => {
+    return this.#parts.withErrors(async () => {
       const queue = this.#queue(name)
       const added = await stateOf(queue, toBullmqId(id))
       return added.status === 'unknown' ? requestedStateOf(queue, id) : added
@@ -92,7 +87,7 @@ class BullmqJobQueue implements JobQueue {
   }
 
   async pending(name: string, idPrefix = ''): Promise<number> {
-    return withRedisErrors('job_queue', async () => {
+    return this.#parts.withErrors(async () => {
       const queue = this.#queue(name)
       if (idPrefix === '') return queue.getJobCountByTypes('waiting', 'delayed', 'active')
       const jobs = await queue.getJobs(['waiting', 'delayed', 'active'])
@@ -111,7 +106,7 @@ class BullmqJobQueue implements JobQueue {
 
   async withdraw(name: string, id: string): Promise<void> {
     // One that is being done is locked, and stays.
-    return withRedisErrors('job_queue', async () => void (await this.#queue(name).remove(toBullmqId(id))))
+    return this.#parts.withErrors(async () => void (await this.#queue(name).remove(toBullmqId(id))))
   }
 
   async work(options: WorkOptions): Promise<void> {
