@@ -81,7 +81,8 @@ export const apiRole: Role = {
       trustedProxies: running.config.trustedProxies,
       log: running.log,
       ...clocksOf(running),
-      health: () => healthOf(ports, running, { lagWatch, nowSec: nowSec() }),
+      health: () =>
+        healthOf(ports, running, { lagWatch, nowSec: nowSec(), logMsMax: LOG_MS_MAX, counters: ports.counters }),
       accountsKnown: asked(() => areAccountsKnown({ warehouse, eventLog, waitMs: ACCOUNTS_WAIT_MS })),
       tablesWhole: asked(() => areTablesWhole(warehouse)),
       unprovenDays: asked(() => unprovenDays(warehouse)),
@@ -92,6 +93,8 @@ export const apiRole: Role = {
   },
 }
 
+/** Whoever asks whether this is ready asks every few seconds; Kafka's client tries for 20 s and more before it says that no broker is there. */
+const LOG_MS_MAX = 2_000
 /** Facts wait for others for two seconds at most before they are written (processors/loop/consume.ts). */
 const ACCOUNTS_WAIT_MS = 4_000
 /** How long an answer about the tables is good for: every request asks, and whoever tries many tokens, or has none, asks as often. */

@@ -1,12 +1,13 @@
 import type { Health, VaultHealth } from '../api/http/health.ts'
 import type { DifferenceOfNode } from '../api/http/metrics.ts'
 import { hasBeacon } from '../infra/config/select-chain.ts'
+import type { Counters } from '../infra/ports/counters.ts'
 import type { NetworkStatus } from '../infra/ports/upstreams.ts'
 import type { LagWatch } from '../processors/loop/lag-watch.ts'
 import { measureHealth, type WatchedChain } from '../processors/loop/measure-health.ts'
 import { toldVault } from '../processors/loop/role-health.ts'
 import { PROJECTORS } from '../processors/projections.ts'
-import type { ErrorCode } from '../schemas/errors.ts'
+import { AppError, type ErrorCode } from '../schemas/errors.ts'
 import { formatInstant } from '../schemas/eth/time.ts'
 import { MISSING_NAMED_MAX } from '../schemas/events/vault-state.ts'
 import type { Ports, Running } from './role.ts'
@@ -32,19 +33,46 @@ export function watchedChains({
 export type Watched = Pick<Running, 'chains' | 'nodes' | 'nodeHeads'> &
   Partial<Pick<Running, 'devnet' | 'vault' | 'upstreams'>>
 
-/** How far this process's chains have come, how the nodes are that it reads from, and its key vault. `nowSec` is Unix seconds. */
+export interface HealthOptions {
+  readonly lagWatch: LagWatch
+  /** Unix seconds. */
+  readonly nowSec: number
+  /** So long the log is waited for; without it as long as it takes. */
+  readonly logMsMax?: number
+  /** Of quotas, where this process takes them. */
+  readonly counters?: Pick<Counters, 'ping'>
+}
+
+/** How far this process's chains have come, how the nodes are that it reads from, its counters, and its key vault. */
 export async function healthOf(
   ports: Pick<Ports, 'eventLog' | 'warehouse'>,
   running: Watched,
-  { lagWatch, nowSec }: { readonly lagWatch: LagWatch; readonly nowSec: number },
+  { nowSec, counters, ...options }: HealthOptions,
 ): Promise<Health> {
   const measured = await measureHealth(
-    { eventLog: ports.eventLog, warehouse: ports.warehouse, projectors: PROJECTORS, lagWatch },
+    { eventLog: ports.eventLog, warehouse: ports.warehouse, projectors: PROJECTORS, ...options },
     watchedChains(running),
     nowSec,
   )
   const vault = await vaultHealth(ports, running.vault?.health(), nowSec)
-  return withVault(withUpstreams(withNodes(measured, running), running.upstreams?.health()), vault)
+  const counted = await withCounters(measured, counters)
+  return withVault(withUpstreams(withNodes(counted, running), running.upstreams?.health()), vault)
+}
+
+/** Without the counters no request of a customer passes. Those of this process itself are always there. */
+async function withCounters(measured: Health, counters: HealthOptions['counters']): Promise<Health> {
+  if (counters?.ping === undefined) return measured
+  const withCheck = (holds: boolean): Health => ({
+    ...measured,
+    checks: { ...measured.checks, counters_answer: holds },
+  })
+  try {
+    await counters.ping()
+    return withCheck(true)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return { ...withCheck(false), reasons: [...measured.reasons, `the counters do not answer: ${error.message}`] }
+  }
 }
 
 /** The gateway's networks have nothing to do with each other, nor with other families: none of them makes all of that unready. */

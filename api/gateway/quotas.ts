@@ -75,6 +75,8 @@ export class Quotas implements AsyncDisposable {
   /** Those that are replaced and may have units left, which are still their day's. */
   readonly #replaced = new Set<Budget>()
   readonly #returning: NodeJS.Timeout
+  /** Whether the counters did not answer when they were asked last: it is said once, not of every request. */
+  #isAway = false
 
   constructor(options: QuotasOptions) {
     this.#options = options
@@ -132,11 +134,28 @@ export class Quotas implements AsyncDisposable {
         this.#serve(budget)
       }
     } catch (error) {
-      if (!(error instanceof AppError)) this.#options.log.error({ err: error }, 'a quota could not be asked')
+      this.#tellAway(error)
       for (const { resolve } of budget.waiting.splice(0)) resolve(UNKNOWN)
     } finally {
       budget.isAsking = false
     }
+  }
+
+  #tellAway(error: unknown): void {
+    const { log } = this.#options
+    if (!(error instanceof AppError)) {
+      log.error({ err: error }, 'a quota could not be asked')
+      return
+    }
+    if (!this.#isAway) {
+      log.warn({ reason: error.message }, 'the counters do not answer: requests that need them are refused')
+    }
+    this.#isAway = true
+  }
+
+  #tellBack(): void {
+    if (this.#isAway) this.#options.log.info({}, 'the counters answer again')
+    this.#isAway = false
   }
 
   /** Takes what is waited for, and more where the day has much left; as much as there is where it has less. */
@@ -155,6 +174,7 @@ export class Quotas implements AsyncDisposable {
     budget.unanswered = asked
     const taken = await counters.take(budget.key, asked.units, budget.limit, WINDOW_MS, now(), asked.once)
     budget.unanswered = undefined
+    this.#tellBack()
     if (taken.allowed) budget.left += asked.units
     budget.rest = taken.remaining
     return taken

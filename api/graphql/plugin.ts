@@ -8,7 +8,7 @@ import { AppError } from '../../schemas/errors.ts'
 import { quarterHourOf } from '../../schemas/eth/utc-offset.ts'
 import { formatMessage, RESULTS, refuse } from '../../schemas/routes/envelope.ts'
 import { NFT_FAILURES, type NftRefusal } from '../../schemas/routes/nft/nft-route.ts'
-import { envelopeErrors, NOT_READABLE, RefusedRequest, sendAnswer, TOO_MUCH } from '../http/answer.ts'
+import { envelopeErrors, RefusedRequest, sendAnswer, TOO_MUCH, toldAway } from '../http/answer.ts'
 import type { SentAnswer } from '../http/answers.ts'
 import type { SharedParts } from '../http/api-parts.ts'
 import { acceptTextOfAnyType, COMPRESSED, CompressedBody } from '../http/body-rules.ts'
@@ -285,8 +285,9 @@ function maskError(
   if (cause instanceof AskerGone || cause instanceof AnswerLate)
     return new GraphQLError(cause.message, { path: path ?? null })
   if (cause instanceof AppError && cause.retryable) {
-    log.warn({ requestId, path, reason: cause.message }, 'the warehouse could not be asked')
-    return new GraphQLError(formatMessage('503', NOT_READABLE), { path: path ?? null, extensions: { code: '503' } })
+    const { told, answered } = toldAway(cause)
+    log.warn({ requestId, path, reason: cause.message }, told)
+    return new GraphQLError(formatMessage('503', answered), { path: path ?? null, extensions: { code: '503' } })
   }
   log.error({ requestId, path, err: cause }, 'graphql failed')
   return new GraphQLError(RESULTS['500'].text, { path: path ?? null, extensions: { code: '500', requestId } })

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../../infra/ports/log.ts'
-import { AppError } from '../../schemas/errors.ts'
+import { AppError, type ErrorCode } from '../../schemas/errors.ts'
 import { formatMessage, RESULTS, type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import type { SentAnswer } from './answers.ts'
 import { AnswerLate, AskerGone } from './gone.ts'
@@ -11,6 +11,20 @@ export const TOO_MUCH = 'the question takes more time or rows than one may: ask 
 
 /** What is answered while the warehouse is away. */
 export const NOT_READABLE = 'the tables cannot be read at the moment'
+
+/** What is away, as the log and the answer name it: operators go and look there. */
+const AWAY: Partial<Record<ErrorCode, { readonly told: string; readonly answered: string }>> = {
+  warehouse: { told: 'the warehouse could not be asked', answered: NOT_READABLE },
+  event_log: { told: 'the event log could not be asked', answered: 'the event log cannot be read at the moment' },
+  job_queue: { told: 'the job queue could not be asked', answered: 'the job queue does not answer at the moment' },
+  counters: { told: 'the counters could not be asked', answered: 'the counters do not answer at the moment' },
+}
+const SOMETHING_AWAY = { told: 'something that answers are made with could not be asked', answered: NOT_READABLE }
+
+/** How a failure that may pass is told in the log, and what is answered. */
+export function toldAway({ code }: AppError): { readonly told: string; readonly answered: string } {
+  return AWAY[code] ?? SOMETHING_AWAY
+}
 
 /** Carries a refusal through Fastify, whose validation knows nothing but errors. */
 export class RefusedRequest extends Error {
@@ -75,8 +89,9 @@ export function envelopeErrors(log: Log) {
       return sendRefusal(reply, refuse('503', new AnswerLate().message))
     }
     if (error instanceof AppError && error.retryable) {
-      log.warn({ ...about, reason: error.message }, 'the warehouse could not be asked')
-      return sendRefusal(reply, refuse('503', NOT_READABLE))
+      const { told, answered } = toldAway(error)
+      log.warn({ ...about, reason: error.message }, told)
+      return sendRefusal(reply, refuse('503', answered))
     }
     log.error({ ...about, err: error }, 'request failed')
     return sendRefusal(reply, refuse('500'))

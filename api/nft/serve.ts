@@ -9,7 +9,7 @@ import {
   refuseNft,
   toNftRefusal,
 } from '../../schemas/routes/nft/nft-route.ts'
-import { RefusedRequest } from '../http/answer.ts'
+import { NOT_READABLE, RefusedRequest, toldAway } from '../http/answer.ts'
 import type { SentAnswer } from '../http/answers.ts'
 import type { SharedParts } from '../http/api-parts.ts'
 import { CompressedBody, isCompressed, readBodiesAsText } from '../http/body-rules.ts'
@@ -202,7 +202,7 @@ function nftErrors(log: Log) {
     const about = { requestId: request.id, route: request.routeOptions.url }
     if (error instanceof AnswerLate || (error instanceof AppError && error.retryable)) {
       log.warn({ ...about, reason: error.message }, 'an NFT question could not be answered')
-      return sendNftRefusal(reply, refuseNft(503, 'the tables cannot be read at the moment'))
+      return sendNftRefusal(reply, refuseNft(503, error instanceof AppError ? toldAway(error).answered : NOT_READABLE))
     }
     log.error({ ...about, err: error }, 'request failed')
     return sendNftRefusal(reply, refuseNft(500))

@@ -78,6 +78,7 @@ export async function openRedisCounters(options: {
         const once = `${options.prefix}given:${randomUUID()}`
         await redis.eval(GIVE_BACK, 2, options.prefix + key, once, units, now, ONCE_MS)
       }),
+    ping: () => withErrors(async () => void (await redis.ping())),
     [Symbol.asyncDispose]: async () => redis.disconnect(),
   }
 }

@@ -25,4 +25,6 @@ export interface Counters extends AsyncDisposable {
    * been done: whoever gives it again would give it twice.
    */
   giveBack(key: string, units: number, now: number): Promise<void>
+  /** Rejects where the counters do not answer now. Absent where they are in this process. */
+  ping?(): Promise<void>
 }

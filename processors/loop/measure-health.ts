@@ -1,6 +1,7 @@
 import type { EventLog, Offsets } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import type { BeaconChainHealth, ChainHealth, ExecutionChainHealth, Judged } from '../../schemas/chain-health.ts'
+import { AppError } from '../../schemas/errors.ts'
 import { type ChainClock, epochOf, firstSlotOfEpoch, slotAt, slotTimeSec } from '../../schemas/eth/time.ts'
 import type { Topic } from '../../schemas/events/codec.ts'
 import { chainClocks } from '../rewards/days.ts'
@@ -46,6 +47,8 @@ export interface Measured {
   readonly projectors: readonly Projector[]
   /** Remembers since when events wait; without it only how many. */
   readonly lagWatch?: LagWatch
+  /** So long the log is waited for; without it as long as it takes. */
+  readonly logMsMax?: number
 }
 
 /** Events that each projection has not processed yet, by its group; with `until`, of those before these offsets of their topics. */
@@ -69,8 +72,8 @@ export async function measureHealth(
   chains: readonly WatchedChain[],
   nowSec: number,
 ): Promise<MeasuredHealth> {
-  const { eventLog, warehouse, projectors } = measured
-  const lag = await measureLag(eventLog, projectors)
+  const { warehouse } = measured
+  const { lag, judgements } = await askLog(measured, nowSec)
   const clocks = await chainClocks(warehouse)
   const letters = await deadLettersByChain(warehouse)
   const healthOf = async (chain: WatchedChain): Promise<ChainHealth> => {
@@ -87,11 +90,7 @@ export async function measureHealth(
   return {
     chains: byName,
     lag,
-    ...judge([
-      await areFilled(warehouse),
-      ...(await keepsUp(measured, lag, nowSec)),
-      noDeadLetters('the log', letters.get('')),
-    ]),
+    ...judge([await areFilled(warehouse), ...judgements, noDeadLetters('the log', letters.get(''))]),
   }
 }
 
@@ -119,6 +118,40 @@ async function areFilled(warehouse: Warehouse): Promise<Judgement> {
     check: 'tables_filled',
     holds: false,
     reason: `the log was never read into ${empty.join(', ')}: the program, or \`epochline process\`, does it when it starts`,
+  }
+}
+
+interface AskedLog {
+  readonly lag: MeasuredHealth['lag']
+  readonly judgements: readonly Judgement[]
+}
+
+/** What the log is asked for. One that is away is a reason, and what the warehouse tells is told all the same. */
+async function askLog(measured: Measured, nowSec: number): Promise<AskedLog> {
+  const ask = async (): Promise<AskedLog> => {
+    const lag = await measureLag(measured.eventLog, measured.projectors)
+    return { lag, judgements: await keepsUp(measured, lag, nowSec) }
+  }
+  try {
+    return await inTime(ask(), measured.logMsMax)
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'event_log' && error.retryable)) throw error
+    const reason = `the event log does not answer: ${error.message}`
+    return { lag: {}, judgements: [{ check: 'event_log_answers', holds: false, reason }] }
+  }
+}
+
+async function inTime<Answer>(answer: Promise<Answer>, msMax: number | undefined): Promise<Answer> {
+  if (msMax === undefined) return answer
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => late.reject(new AppError('event_log', `no answer within ${msMax / 1_000} s`, { retryable: true })),
+    msMax,
+  )
+  try {
+    return await Promise.race([answer, late.promise])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -41,6 +41,25 @@ function quotasOf(counters: Counters, clock: Clock = { nowMs: NOON }): Quotas {
   return quotas
 }
 
+test('counters that are away are said once, and that they are back', async () => {
+  const { at } = await openCounters()
+  const said: string[] = []
+  const log = { ...silentLog, warn: (fields: object, text: string) => said.push(`${JSON.stringify(fields)} ${text}`) }
+  const told = { ...log, info: (_fields: object, text: string) => said.push(text) }
+  let isAway = true
+  const take: Counters['take'] = (...asked) => (isAway ? away : at).take(...asked)
+  const quotas = new Quotas({ counters: { ...noCounters, take, giveBack: async () => {} }, log: told, now: () => NOON })
+  onTestFinished(() => quotas[Symbol.asyncDispose]())
+  expect((await quotas.take('acme', of(1, 100))).status).toBe('unknown')
+  expect((await quotas.take('acme', of(1, 100))).status).toBe('unknown')
+  isAway = false
+  expect((await quotas.take('acme', of(1, 100))).status).toBe('passed')
+  expect(said).toEqual([
+    '{"reason":"Redis: ECONNREFUSED"} the counters do not answer: requests that need them are refused',
+    'the counters answer again',
+  ])
+})
+
 test.each([1, 7, 100, 2_500])('of %i units exactly so many pass, of 100 clients of two processes', async (limit) => {
   const { counters } = await openCounters()
   const processes = [quotasOf(counters), quotasOf(counters)]

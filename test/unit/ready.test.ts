@@ -16,6 +16,7 @@ import { measureHealth } from '../../processors/loop/measure-health.ts'
 import { finishFilling, prepareFilling } from '../../processors/loop/prepare-filling.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
 import { chainNames } from '../../schemas/chains.ts'
+import { AppError } from '../../schemas/errors.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
 import { type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
 import { VAULT_KEY, type VaultState, vaultStateTold } from '../../schemas/events/vault-state.ts'
@@ -59,6 +60,9 @@ interface Conditions {
   readonly lagWatch?: LagWatch
   readonly vault?: VaultHealth
   readonly upstreams?: readonly NetworkStatus[]
+  readonly log?: EventLog
+  readonly logMsMax?: number
+  readonly ping?: () => Promise<void>
 }
 
 async function newest(): Promise<{ readonly slot: number; readonly block: number; readonly timeSec: number }> {
@@ -98,7 +102,11 @@ async function ready(conditions: Conditions = {}) {
   }
   const { warehouse } = stores()
   const at = nowSec ?? (await newest()).timeSec
-  return toReadyAnswer(await healthOf({ eventLog, warehouse }, running, { lagWatch, nowSec: at }))
+  const { log = eventLog, logMsMax, ping } = conditions
+  const limit = logMsMax === undefined ? {} : { logMsMax }
+  const counters = ping === undefined ? {} : { ping }
+  const options = { lagWatch, nowSec: at, counters, ...limit }
+  return toReadyAnswer(await healthOf({ eventLog: log, warehouse }, running, options))
 }
 
 const all = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, true]))
@@ -122,6 +130,49 @@ async function append(topic: 'execution.blocks' | 'accounts' | 'beacon.epochs', 
   const [event] = given.events.get(topic) ?? []
   await eventLog.append(topic, new Array<EncodedEvent>(count).fill({ ...(event as EncodedEvent), ...change }))
 }
+
+/** A log whose groups are asked for in vain. */
+function logOf(lag: EventLog['lag']): EventLog {
+  return Object.assign(Object.create(eventLog) as EventLog, { lag })
+}
+
+const LOG_AWAY = () => new AppError('event_log', 'Kafka: lag failed (ECONNREFUSED)', { retryable: true })
+
+it('names a log that is away, and tells what the tables have', { timeout: TEST_MS }, async () => {
+  const answer = await ready({ log: logOf(() => Promise.reject(LOG_AWAY())) })
+  expect(answer).toMatchObject({
+    status: 'not_ready',
+    checks: { event_log_answers: false, tables_filled: true },
+    reasons: ['the event log does not answer: Kafka: lag failed (ECONNREFUSED)'],
+    head_slot: (await newest()).slot,
+    lag: {},
+  })
+})
+
+it('does not wait for a log that does not answer in time', { timeout: TEST_MS }, async () => {
+  const answer = await ready({ log: logOf(() => new Promise(() => {})), logMsMax: 10 })
+  expect(answer).toMatchObject({
+    status: 'not_ready',
+    checks: { event_log_answers: false },
+    reasons: ['the event log does not answer: no answer within 0.01 s'],
+  })
+})
+
+it('fails of what nobody expects of the log', { timeout: TEST_MS }, async () => {
+  await expect(ready({ log: logOf(() => Promise.reject(new TypeError('wrong'))) })).rejects.toThrow('wrong')
+})
+
+it('names counters that are away, where they are those of a server', { timeout: TEST_MS }, async () => {
+  expect((await ready({ ping: async () => {} })).checks).toMatchObject({ counters_answer: true })
+  const refused = async () => {
+    throw new AppError('counters', 'Redis (REDIS_URL): ECONNREFUSED', { retryable: true })
+  }
+  expect(await ready({ ping: refused })).toMatchObject({
+    status: 'not_ready',
+    checks: { counters_answer: false },
+    reasons: ['the counters do not answer: Redis (REDIS_URL): ECONNREFUSED'],
+  })
+})
 
 it('is ready when all of the log is in the tables, and tells the distance from the chain', {
   timeout: TEST_MS,
