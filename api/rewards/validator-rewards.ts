@@ -107,5 +107,7 @@ function toValidatorDay(row: ValidatorDayRow): ValidatorDay {
     residual: gweiText(row.residual_gwei),
     blocks: row.blocks,
     blocks_unproven: row.blocks_unexplained,
+    // Days that are not whole have no row.
+    level: row.level as ValidatorDay['level'],
   }
 }

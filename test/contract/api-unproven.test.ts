@@ -65,6 +65,20 @@ test('an operator may have it served, with how many validators that are; totals 
   expect(totals.completeness).toMatchObject({ state: 'incomplete', incomplete: [LACKS] })
 })
 
+test('the days of the validator itself say how far each is proven, and by an offset leave it out all the same', async () => {
+  const ofOne = `/api/v1/validator/rewards?pubkey=${pubkeyOf(11)}&start_date=2026-11-18&end_date=2026-11-20`
+  const levels = async (api: Api, path: string) =>
+    (await get(api, path)).data.rewards.map((day: Record<string, string>) => [day.date, day.residual, day.level])
+  const proven = ['2026-11-18', '0', 'consistent']
+  expect(await levels(fixture.api, ofOne)).toEqual([proven])
+  expect(await levels(serving, ofOne)).toEqual([proven, ['2026-11-19', '0.0008995', 'unexplained']])
+  expect(await levels(serving, `${ofOne}&utc_offset=%2B05:45`)).toEqual([])
+  const response = await fetch(`${serving.url}/ethereum/mainnet/${TOKEN}${ofOne}`, { headers: { accept: 'text/csv' } })
+  const [header = '', ...lines] = (await response.text()).trim().split('\r\n')
+  const at = header.split(',').indexOf('level')
+  expect(lines.map((line) => line.split(',')[at])).toEqual(['consistent', 'unexplained'])
+})
+
 test('GraphQL shows it, and what it is worth', async () => {
   const { days, validators } = await graphql(`{
     days(from: "2026-11-19", to: "2026-11-20") { validatorsCount validatorsMissingCount validatorsUnprovenCount }

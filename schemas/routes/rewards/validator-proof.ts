@@ -3,6 +3,7 @@ import { BALANCE_EFFECT_KINDS } from '../../events/balance-effects.ts'
 import { listEnvelopeOf } from '../envelope.ts'
 import { AskedDate, AskedPubkey, Cursor, Limit, Page, PubkeyText, ValidatorIndex } from '../fields.ts'
 import { defineRoute } from '../route.ts'
+import { WholeDayLevel } from './day-level.ts'
 
 const gweiText = (meaning: string) =>
   Type.String({ pattern: '^-?(0|[1-9][0-9]*)$', description: `${meaning} Gwei as decimal text.` })
@@ -91,9 +92,7 @@ const DayProof = Type.Object(
     pubkey: PubkeyText,
     validator_index: ValidatorIndex,
     date: Type.String({ format: 'date', description: 'UTC+8 day.' }),
-    level: Type.Enum(['agreed', 'anchored', 'consistent', 'rounding', 'unanchored', 'unexplained'], {
-      description: 'How far the day is proven: decided by its epochs and its residual.',
-    }),
+    level: WholeDayLevel,
     is_withheld: Type.Boolean({ description: 'Whether other answers leave the day out, by its level.' }),
     start: ProofPoint,
     end: ProofPoint,

@@ -13,6 +13,7 @@ import {
 } from '../fields.ts'
 import { defineRoute } from '../route.ts'
 import { COMPLETE_EXAMPLE, figuresEnvelopeOf } from './completeness.ts'
+import { WholeDayLevel } from './day-level.ts'
 
 const ValidatorDay = Type.Object(
   {
@@ -37,13 +38,14 @@ const ValidatorDay = Type.Object(
     consolidations_out: ethText('Gone to the validator that it was consolidated into; negative.'),
     balance_start: ethText('On the consensus layer, as the day begins.'),
     balance_end: ethText('As it ends: the start with the rewards and flows above.'),
-    residual: ethText('What they do not explain: 0, or the figures are not to be trusted.'),
+    residual: ethText('What they do not explain; `level` says what that is worth.'),
     blocks: Type.Integer({ minimum: 0, description: 'Finalized blocks that it has proposed.' }),
     blocks_unproven: Type.Integer({
       minimum: 0,
       description:
         'Of these, those of which nothing proves what they paid: it is in no figure. `blocks` of GraphQL shows what is claimed.',
     }),
+    level: WholeDayLevel,
   },
   { additionalProperties: false },
 )
@@ -56,9 +58,10 @@ export const validatorRewards = defineRoute({
   summary: 'Income of one validator by day, with its parts and its proof',
   description:
     'One item per closed UTC+8 day of `[start_date, end_date)` on which the account has the validator, by ascending date; days of ' +
-    'which something is missing are left out. Dates are those of daily rewards: without them yesterday. A range may be of any length. ' +
+    'which something is missing are left out, and so are those that are not proven unless the operator has them served ' +
+    '(`EPOCHLINE_UNPROVEN=serve`): `level` tells which they are. Dates are those of daily rewards: without them yesterday. A range may be of any length. ' +
     'With `utc_offset` days are cut at the exact slot of another midnight: one has an item when each UTC+8 day that it lies in is closed and ' +
-    'all its epochs were computed of states that the chain names; otherwise `completeness` tells it.',
+    'all its epochs were computed of states that the chain names, whatever the operator has served; otherwise `completeness` tells it.',
   query: Type.Object({
     pubkey: AskedPubkey,
     start_date: Type.Optional(StartDate),
@@ -112,6 +115,7 @@ export const validatorRewards = defineRoute({
           residual: '0',
           blocks: 1,
           blocks_unproven: 0,
+          level: 'anchored',
         },
       ],
     },
