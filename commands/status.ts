@@ -17,6 +17,7 @@ import type { Ports } from './role.ts'
 import { askRunning } from './running-program.ts'
 import { nowSec, type Setting } from './setting.ts'
 import { readWebhooks, type WebhookStatus, webhookLine } from './webhooks-status.ts'
+import { readWithheld, type WithheldDay, withheldLine } from './withheld-status.ts'
 
 /** Closed days of a chain with a beacon chain. */
 interface DaysStatus {
@@ -26,6 +27,8 @@ interface DaysStatus {
   readonly newest: string | null
   /** Days between them that are not closed, or that lack validators. */
   readonly gaps: readonly { readonly day: string; readonly why: string }[]
+  /** Closed days that are in no figure for some validators, since they are not proven; absent where there is none. */
+  readonly withheld?: readonly WithheldDay[]
 }
 
 /** Tracked validators of a chain of which no epoch tells anything yet. */
@@ -89,6 +92,7 @@ export async function readStatus(
     'SELECT chain, count() AS closed, min(day) AS first, max(day) AS newest FROM closed_days FINAL GROUP BY chain',
   )
   const gaps = await findDayGaps(warehouse)
+  const withheld = await readWithheld(warehouse)
   const untold = new Map((await findUntoldValidators(warehouse)).map((one) => [one.chain, one.untold]))
   const untoldOf = (chain: string): { readonly validators_untold?: UntoldStatus } => {
     const pubkeys = (untold.get(chain) ?? []).map(({ pubkey }) => pubkey)
@@ -97,6 +101,7 @@ export async function readStatus(
   }
   const daysOf = (chain: string): DaysStatus => {
     const row = days.find((one) => one.chain === chain)
+    const unproven = withheld.get(chain)
     return {
       closed: Number(row?.closed ?? 0),
       first: row?.first ?? null,
@@ -107,6 +112,7 @@ export async function readStatus(
           day,
           why: closed === 1 ? `lacks ${lacking} tracked validators` : 'not closed',
         })),
+      ...(unproven === undefined ? {} : { withheld: unproven }),
     }
   }
   const finalEpochs = Object.entries(ready.chains).map(([name, chain]) => [name, finalEpochOf(chain)] as const)
@@ -195,13 +201,15 @@ function chainLines(chain: Status['chains'][string]): readonly string[] {
       `final block ${chain.finalized_block ?? 'none'}`,
     ]
   }
-  const { closed, first, newest, gaps } = chain.days
+  const { closed, first, newest, gaps, withheld } = chain.days
   const shown = gaps.slice(0, SHOWN_MAX).map(({ day, why }) => `${day} ${why}`)
   return [
     `head slot ${chain.head_slot ?? 'none'}, ${count(chain.head_lag_slots, 'slot')}, ${duration(chain.head_lag_seconds)} behind`,
     `final epoch ${chain.last_finalized_epoch ?? 'none'}, ${count(chain.finality_lag_epochs, 'epoch')}, ${duration(chain.finality_lag_seconds)} behind`,
     closed === 0 ? 'no day is closed' : `${count(closed, 'day')} closed, ${first} to ${newest}`,
-    gaps.length === 0 ? 'no gaps' : `${count(gaps.length, 'gap')}: ${shown.join('; ')}`,
+    ...(gaps.length === 0 ? [] : [`${count(gaps.length, 'gap')}: ${shown.join('; ')}`]),
+    ...(withheld === undefined ? [] : [withheldLine(withheld, SHOWN_MAX)]),
+    ...(gaps.length === 0 && withheld === undefined ? ['no gaps'] : []),
     ...(chain.validators_untold === undefined ? [] : [untoldLine(chain.validators_untold)]),
   ]
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Api, openApi } from '../../api/http/server.ts'
+import { readWithheld } from '../../commands/withheld-status.ts'
 import { unprovenDays } from '../../processors/rewards/unproven-days.ts'
 import { insertRows, moveTables, openApiFixture, pubkeyOf, TOKEN } from './api-fixture.ts'
 
@@ -170,6 +171,11 @@ test('counts are told to who watches the program, and nothing else of them', asy
       { chain: 'mainnet', level: 'unanchored', validatorDays: 0 },
     ]),
   )
+})
+
+test('an operator who asks for the status is told which days are withheld, and of how many validators', async () => {
+  const withheld = await readWithheld(fixture.warehouse)
+  expect([...withheld]).toEqual([['mainnet', [{ day: '2026-11-19', validators: 4, unexplained: 1, unanchored: 0 }]]])
 })
 
 test('GraphQL says of an epoch how it was computed, and nothing of one that a node told', async () => {

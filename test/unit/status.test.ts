@@ -56,6 +56,29 @@ it('says in lines what a person wants to know, and leaves out what is not there'
   ])
 })
 
+it('names days that are withheld, and what brings them back, in the place of saying that there are no gaps', () => {
+  const { mainnet } = status.chains
+  if (mainnet === undefined) throw new Error('the status is of mainnet')
+  const linesOf = (ofDays: Status['chains'][string]['days']) =>
+    formatStatus({ ...status, chains: { mainnet: { ...mainnet, days: ofDays } } })
+      .split('\n')
+      .slice(5, 7)
+      .map((line) => line.trim())
+  const repair = 'gaps --repair reads anew what a node can prove, verify names what is left'
+  const one = { day: '2026-11-18', validators: 4, unexplained: 1, unanchored: 2 }
+  const closed = '2 days closed, 2026-11-18 to 2026-11-20'
+  const whole = { ...days, gaps: [] }
+  expect(linesOf(whole)).toEqual([closed, 'no gaps'])
+  expect(linesOf({ ...whole, withheld: [one] })).toEqual([
+    closed,
+    `1 day is withheld from figures: 2026-11-18 1 unexplained, 2 unanchored of 4 validators: ${repair}`,
+  ])
+  const many = Array.from({ length: 12 }, () => ({ ...one, unexplained: 0 }))
+  expect(linesOf({ ...whole, withheld: many })[1]).toBe(
+    `12 days are withheld from figures: ${Array(10).fill('2026-11-18 2 unanchored of 4 validators').join('; ')}; and 2 more: ${repair}`,
+  )
+})
+
 it('names tracked validators of which no epoch tells anything', () => {
   const { mainnet } = status.chains
   if (mainnet === undefined) throw new Error('the status is of mainnet')
