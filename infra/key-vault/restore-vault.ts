@@ -17,7 +17,7 @@ import { type KeySource, nameOfSource, readSealingKey } from './key-source.ts'
 import type { RestoreOptions } from './messages.ts'
 import { SecretKeys } from './secret-keys.ts'
 import { lockVaultFolder, makeVaultFolder, vaultFileOf } from './vault-folder.ts'
-import { DamagedVault, openVaultStore, type VaultStore } from './vault-store.ts'
+import { DamagedVault, isOtherDatabase, openVaultStore, type VaultStore } from './vault-store.ts'
 
 /** What came of it. */
 export type RestoreOutcome =
@@ -56,6 +56,7 @@ export async function restoreVault({
   process.once('exit', removeIncoming)
   try {
     copyBackup(backup, incoming)
+    refuseOtherDatabase(incoming, backup)
     const keys = await checkedKeys(() => open(incoming), { backup, sealingKey, keySource })
     const lost = existsSync(file) ? keysLost(open, { file, incoming, losesKeys }) : 0
     if (lost > 0 && !losesKeys) return { status: 'loses_keys', keys: lost }
@@ -69,6 +70,15 @@ export async function restoreVault({
     removeIncoming()
     process.off('exit', removeIncoming)
   }
+}
+
+/** Before its format is looked at: of another database that is the format of something else. */
+function refuseOtherDatabase(incoming: string, backup: string): void {
+  if (!isOtherDatabase(incoming)) return
+  throw new AppError(
+    'usage',
+    `The file ${backup} is no backup of a vault; nothing was changed: give one that keys backup has written.`,
+  )
 }
 
 type Open = (file: string) => VaultStore

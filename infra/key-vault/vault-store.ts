@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, fsyncSync, openSync } from 'node:fs'
-import type { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '../../schemas/errors.ts'
 import type { CreatedRequest, RequestPlace } from '../ports/key-keeping.ts'
 import type { KeptRequest } from '../ports/key-vault.ts'
@@ -42,6 +42,17 @@ export class DamagedVault extends AppError {
   constructor(what: string, { file, withoutCopy }: SqliteSubject) {
     super('key_vault', `${file} is damaged (${what}): put a copy in its place. ${withoutCopy}`)
     this.what = what
+  }
+}
+
+/** Whether a file is a database of something else. Of one that cannot be read, whoever opens it says what it is. */
+export function isOtherDatabase(file: string): boolean {
+  try {
+    using db = new DatabaseSync(file)
+    const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
+    return tables.length > 0 && !tables.some(({ name }) => name === 'vault')
+  } catch {
+    return false
   }
 }
 

@@ -122,6 +122,25 @@ test.each(DAMAGES)('a backup with %s is refused, in one sentence, and nothing is
   expect((await readdir(directory)).toSorted()).toEqual(['lock', 'lock.pid', 'vault.db'])
 })
 
+test.each([
+  ['of a later format', 'CREATE TABLE jobs (id TEXT); PRAGMA user_version = 4'],
+  ['of an earlier one', 'CREATE TABLE groups (topic TEXT); PRAGMA user_version = 1'],
+  ['with tables of the same names', 'CREATE TABLE keys (id TEXT); PRAGMA user_version = 2'],
+])('another database, %s, is said to be no backup, and nothing is changed', async (_, statements) => {
+  const { above, directory, file, options } = made
+  const backup = join(above, 'other.sqlite')
+  await rm(backup, { force: true })
+  await withSql(statements)(backup)
+  const before = await readFile(file)
+  const { keySource } = options
+  await expect(restoreVault({ directory, keySource, backup, losesKeys: true })).rejects.toMatchObject({
+    code: 'usage',
+    message: `The file ${backup} is no backup of a vault; nothing was changed: give one that keys backup has written.`,
+  })
+  expect((await readFile(file)).equals(before)).toBe(true)
+  expect((await readdir(directory)).toSorted()).toEqual(['lock', 'lock.pid', 'vault.db'])
+})
+
 test('a whole backup is restored by the process of its own, over a vault whose answers somebody has changed too', async () => {
   const folder = made
   await changeAnswers(folder.file)
