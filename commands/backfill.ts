@@ -29,8 +29,19 @@ export async function runBackfill(setting: Setting, range: RangeOptions): Promis
   const blocks = parseBlockRange(range)
   if (blocks !== undefined && range.plan)
     throw new AppError('usage', '--plan tells what epochs take: it is for slot:N, epoch:N or dates.')
-  if (blocks === undefined) await fillEpochs(setting, range)
-  else await fillBlocks(setting, blocks, range.chain)
+  await tellingToRunAgain(() =>
+    blocks === undefined ? fillEpochs(setting, range) : fillBlocks(setting, blocks, range.chain),
+  )
+}
+
+/** A lease is lost where another process fills the chain, and where a server of the log restarts: what was filled is in the log. */
+export async function tellingToRunAgain(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
+    throw new AppError('lease_lost', `${error.message}. Run it again, it goes on where it was.`)
+  }
 }
 
 /** A chain's nodes, the log, and the right to fill the chain; all of it closes with `open`. */

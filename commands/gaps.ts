@@ -4,7 +4,7 @@ import { countByReason, fillGaps, type RefusalReason } from '../ingest/backfill/
 import { type EpochGap, findGaps } from '../ingest/backfill/gaps.ts'
 import { AppError } from '../schemas/errors.ts'
 import { type ChainClock, dayOfSlot, firstSlotOfEpoch, formatDay } from '../schemas/eth/time.ts'
-import { fillRange, openFilling } from './backfill.ts'
+import { fillRange, openFilling, tellingToRunAgain } from './backfill.ts'
 import type { Setting } from './setting.ts'
 
 export interface GapsOptions {
@@ -20,6 +20,10 @@ export interface GapsOptions {
  * `event_log` when any are left. The program may run meanwhile.
  */
 export async function runGaps(setting: Setting, options: GapsOptions, goneAfterMs?: number): Promise<void> {
+  await tellingToRunAgain(() => findAndFill(setting, options, goneAfterMs))
+}
+
+async function findAndFill(setting: Setting, options: GapsOptions, goneAfterMs?: number): Promise<void> {
   const { config, screen, signal } = setting
   const wanted = bothOf(options)
   if (wanted !== undefined) refuseEndBeforeStart(wanted)

@@ -102,7 +102,8 @@ async function ingestChain(chain: ChainConfig, ingesting: Ingesting, signal: Abo
     await whileLeased(
       {
         ...{ eventLog, log: running.log, lease: ingestLease(name), what: `the ingesting of ${name}` },
-        onOther: () => running.log.warn({ chain: name }, 'another process writes this chain now: waiting for it'),
+        onLost: (reason) =>
+          running.log.warn({ chain: name, reason }, 'the right to write this chain is lost: asking for it again'),
       },
       async (lease, ending) => {
         running.log.debug({ chain: name }, 'holds the chain')

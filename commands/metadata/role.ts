@@ -24,9 +24,10 @@ export const metadataRole: Role = {
   needs: ['eventLog', 'warehouse', 'jobQueue'],
   run(ports, running, signal) {
     const { log } = running
-    const onOther = () => log.warn({}, 'another process reads the metadata of tokens now: waiting for it')
+    const onLost = (reason: string) =>
+      log.warn({ reason }, 'the right to read the metadata of tokens is lost: asking for it again')
     return whileLeased(
-      { eventLog: ports.eventLog, log, lease: METADATA_LEASE, what: 'the reading of metadata', onOther },
+      { eventLog: ports.eventLog, log, lease: METADATA_LEASE, what: 'the reading of metadata', onLost },
       (lease, ending) => readMetadata({ ports, running, lease }, ending),
       signal,
     )

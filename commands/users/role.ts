@@ -25,9 +25,10 @@ export const usersRole: Role = {
   needs: ['eventLog', 'jobQueue'],
   run({ eventLog, jobQueue }, running, signal) {
     const { log } = running
-    const onOther = () => log.warn({}, "another process decides about people's accounts now: waiting for it")
+    const onLost = (reason: string) =>
+      log.warn({ reason }, "the right to decide about people's accounts is lost: asking for it again")
     return whileLeased(
-      { eventLog, log, lease: USERS_LEASE, what: "the deciding about people's accounts", onOther },
+      { eventLog, log, lease: USERS_LEASE, what: "the deciding about people's accounts", onLost },
       async (writer, ending) => {
         const book = await readUserBook(eventLog, ending)
         const orders = await readOrderBook(eventLog, ending)

@@ -44,7 +44,7 @@ export const validatorsRole: Role = {
     await whileLeased(
       {
         ...{ eventLog, log, lease: VALIDATORS_LEASE, what: 'the work with the key vault' },
-        onOther: () => log.warn({}, 'another process has the vault now: waiting for it'),
+        onLost: (reason) => log.warn({ reason }, 'the right to use the vault is lost: asking for it again'),
       },
       async (lease, ending) => {
         await using vault = await retryWithBackoff({ log, signal: ending, what: 'the key vault' }, () =>

@@ -35,9 +35,10 @@ export function webhooksRoleOf(pace: Pace): Role {
     needs: ['eventLog', 'warehouse', 'jobQueue'],
     run(ports, running, signal) {
       const { log } = running
-      const onOther = () => log.warn({}, 'another process tells the webhooks now: waiting for it')
+      const onLost = (reason: string) =>
+        log.warn({ reason }, 'the right to tell the webhooks is lost: asking for it again')
       return whileLeased(
-        { eventLog: ports.eventLog, log, lease: WEBHOOKS_LEASE, what: 'the telling of webhooks', onOther },
+        { eventLog: ports.eventLog, log, lease: WEBHOOKS_LEASE, what: 'the telling of webhooks', onLost },
         (lease, ending) => tellWebhooks({ ports, running, lease, pace }, ending),
         signal,
       )

@@ -146,7 +146,7 @@ export function leasesSuite({ mode, modeOf, succeedsSleepers }: LeasesOptions): 
       await Promise.all([advance(AFTER_SLEEP), takeover()])
       await ingested(AFTER_SLEEP)
       sleeper.signal('SIGCONT')
-      await says(sleeper, 'another process writes this chain now')
+      await says(sleeper, 'the right to write this chain is lost')
       expect(await repeated()).toEqual([])
       await markEnds()
       await successor.kill()

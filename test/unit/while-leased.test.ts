@@ -24,7 +24,7 @@ function given(failing: Error[] = []) {
   }
   const leased = {
     ...{ eventLog: { lease }, log: silentLog, lease: 'one', what: 'the work' },
-    onOther: () => void told.push('another has it'),
+    onLost: (reason: string) => void told.push(`lost: ${reason}`),
   }
   return { told, stop, lost, leased }
 }
@@ -63,7 +63,7 @@ test('a lease that another process has taken over is said, and asked for again',
     stop.abort()
   }
   await whileLeased(leased, work, stop.signal)
-  expect(told).toEqual(['has one', 'gives one back', 'another has it', 'has one', 'gives one back'])
+  expect(told).toEqual(['has one', 'gives one back', 'lost: gone', 'has one', 'gives one back'])
 })
 
 test('work that stops with whatever its lease was lost of asks for it again', async () => {
@@ -75,7 +75,19 @@ test('work that stops with whatever its lease was lost of asks for it again', as
     throw lost.signal.reason
   }
   await whileLeased(leased, work, stop.signal)
-  expect(told).toEqual(['has one', 'gives one back', 'another has it', 'has one', 'gives one back'])
+  expect(told).toEqual(['has one', 'gives one back', 'lost: Kafka: the group is gone', 'has one', 'gives one back'])
+})
+
+test('a lease that is long in coming is said to be waited for', async () => {
+  const { stop, leased } = given()
+  const said: string[] = []
+  const log = { ...silentLog, info: (_fields: object, text: string) => void said.push(text) }
+  const coming = Promise.withResolvers<void>()
+  const eventLog = { lease: (name: string) => coming.promise.then(() => leased.eventLog.lease(name)) }
+  const working = whileLeased({ ...leased, log, eventLog, waitingMs: 1 }, async () => stop.abort(), stop.signal)
+  await expect.poll(() => said).toEqual(['the work waits for its lease: another process may have it'])
+  coming.resolve()
+  await working
 })
 
 test.each([
