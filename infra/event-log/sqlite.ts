@@ -1,3 +1,4 @@
+import { open } from 'node:fs/promises'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AppError } from '../../schemas/errors.ts'
@@ -19,7 +20,10 @@ const PARTITION = 0
 /** SQLite's own limit is 1 GB; nothing that we write comes near this. */
 const EVENT_BYTES_MAX = 64 * 1024 * 1024
 
-/** Topics whose events can be fetched from the chain again, or are told again: losing the last ones in a power cut costs only time. */
+/**
+ * Topics whose events can be fetched from the chain again, or are told again: losing the last ones in a power cut costs only time, as long as
+ * nobody was given them.
+ */
 const REFETCHABLE_TOPICS: ReadonlySet<Topic> = new Set<Topic>([
   'beacon.blocks',
   'beacon.epochs',
@@ -55,12 +59,19 @@ const SCHEMA = `
   ) WITHOUT ROWID;
 `
 
+export interface SqliteEventLogOptions {
+  readonly file: string
+  /** Resolves when what was written to a file is on the disk. */
+  readonly toDisk?: (file: string) => Promise<void>
+}
+
 /**
  * The event log in one SQLite file, for one machine. Several processes may append to it and read it.
  *
  * When `append` has resolved, its events survive the death of the process (kill -9): they are in the write-ahead log, which
  * the operating system holds. A power cut may take the last seconds of chain topics, always from the end, never from the
- * middle: the ingest cursors lie in the same file, so the ingester fetches what is missing again. Events of the other topics
+ * middle, and never what a consumer was given: the ingest cursors lie in the same file, so the ingester fetches what is missing again, and no
+ * table has rows of a block that the log has never heard of. Events of the other topics
  * (`validators`, `accounts`: what an operator asked for) are on the disk when `append` resolves, and all before them with them.
  *
  * A topic has one partition, 0; offsets start at 0 and grow by one. Of consumers with one group, one is served, the others
@@ -69,7 +80,7 @@ const SCHEMA = `
  * A lease is a lock of the operating system on a file beside this one (infra/directory-lock.ts). It cannot be lost while its
  * process lives, not even by one that is stopped for an hour, so nobody has to be fenced off: `lost` never aborts.
  */
-export async function openSqliteEventLog(options: { readonly file: string }): Promise<EventLog> {
+export async function openSqliteEventLog(options: SqliteEventLogOptions): Promise<EventLog> {
   const subject: SqliteSubject = {
     file: options.file,
     code: 'event_log',
@@ -83,7 +94,7 @@ export async function openSqliteEventLog(options: { readonly file: string }): Pr
     schemaVersion: SCHEMA_VERSION,
     synchronous: 'NORMAL',
   })
-  return withSqliteErrors(subject, () => new SqliteEventLog(db, subject))
+  return withSqliteErrors(subject, () => new SqliteEventLog(db, subject, options.toDisk ?? toDisk))
 }
 
 type EventRow = {
@@ -132,6 +143,19 @@ function prepareStatements(db: DatabaseSync) {
   }
 }
 
+/** Whoever has written to it. */
+async function toDisk(file: string): Promise<void> {
+  try {
+    await using handle = await open(file)
+    await handle.datasync()
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+    // It is there while anybody writes: without it all is in the file itself, which a checkpoint has put on the disk.
+    if (code !== 'ENOENT')
+      throw new AppError('event_log', `${file} could not be put on the disk (${code})`, { cause: error })
+  }
+}
+
 class SqliteEventLog implements EventLog {
   readonly #db: DatabaseSync
   readonly #sql: ReturnType<typeof prepareStatements>
@@ -142,10 +166,14 @@ class SqliteEventLog implements EventLog {
   /** The consumption that a group's next consumer has to wait for. */
   readonly #running = new Map<string, Promise<void>>()
   readonly #closing = new AbortController()
+  readonly #toDisk: (file: string) => Promise<void>
+  /** Up to which offset a topic is on the disk, as far as it was asked. */
+  readonly #kept = new Map<Topic, number>()
   #synchronous: 'NORMAL' | 'FULL' = 'NORMAL'
 
-  constructor(db: DatabaseSync, subject: SqliteSubject) {
+  constructor(db: DatabaseSync, subject: SqliteSubject, toDisk: (file: string) => Promise<void>) {
     this.#db = db
+    this.#toDisk = toDisk
     this.#subject = subject
     this.#sql = prepareStatements(db)
   }
@@ -215,6 +243,7 @@ class SqliteEventLog implements EventLog {
       }
       // Seen before the work: where events come all the time, there are always some after it.
       const isAtEnd = last.position.offset >= BigInt(this.#lastOffset(topic))
+      await this.#keep(topic, Number(last.position.offset))
       const begin = performance.now()
       await handle(batch)
       const lingering = isAtEnd ? (lingerMs?.(performance.now() - begin) ?? 0) : 0
@@ -224,6 +253,14 @@ class SqliteEventLog implements EventLog {
       // Handlers that never leave the microtask queue must not keep timers and sockets of the process waiting.
       else await nextTurn()
     }
+  }
+
+  /** Resolves when a power cut cannot take the events up to an offset any more. Of a backlog they are all kept at once. */
+  async #keep(topic: Topic, offset: number): Promise<void> {
+    if (!REFETCHABLE_TOPICS.has(topic) || offset <= (this.#kept.get(topic) ?? -1)) return
+    const last = this.#lastOffset(topic)
+    await this.#toDisk(`${this.#subject.file}-wal`)
+    this.#kept.set(topic, Math.max(last, this.#kept.get(topic) ?? -1))
   }
 
   /** Progress is read from the file for each batch: that is one indexed row, and sees a rewind by another process. */

@@ -1,12 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { openSqliteEventLog } from '../../infra/event-log/sqlite.ts'
+import type { StoredEvent } from '../../infra/ports/event-log.ts'
+import type { Topic } from '../../schemas/events/codec.ts'
 import { eventLogContract } from './event-log.ts'
 import { event, type TestPlace } from './event-log-helpers.ts'
 import { leaseContract } from './event-log-lease.ts'
@@ -68,6 +71,55 @@ test('SQLite: asks how long events are to wait after a batch, with the time that
   })
   expect(told).toHaveLength(1)
   expect(told[0]).toBeGreaterThanOrEqual(tookMs)
+})
+
+test('SQLite: what a consumer is given is on the disk, all that there is at once, and what is there already is not put there again', async () => {
+  const directory = await newDirectory()
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const did: string[] = []
+  const toDisk = async (file: string) => void did.push(`${basename(file)} on the disk`)
+  await using log = await openSqliteEventLog({ file: join(directory, 'events.db'), toDisk })
+  const consume = async (topic: Topic, group: string, until: string) => {
+    const stop = new AbortController()
+    const handle = async (batch: readonly StoredEvent[]) => {
+      for (const { event } of batch) did.push(`${group} has ${event.id}`)
+      if (batch.some(({ event }) => event.id === until)) stop.abort()
+    }
+    await log.consume({ topic, group, maxBatch: 2, signal: stop.signal, handle })
+  }
+  await log.append('beacon.blocks', [event('a', 'k'), event('b', 'k'), event('c', 'k')])
+  await consume('beacon.blocks', 'one', 'c')
+  await consume('beacon.blocks', 'other', 'c')
+  await log.append('beacon.blocks', [event('d', 'k')])
+  await consume('beacon.blocks', 'one', 'd')
+  // On the disk since it was appended.
+  await log.append('accounts', [event('e', 'k')])
+  await consume('accounts', 'one', 'e')
+  const disk = 'events.db-wal on the disk'
+  expect(did).toEqual([
+    ...[disk, 'one has a', 'one has b', 'one has c', 'other has a', 'other has b', 'other has c'],
+    ...[disk, 'one has d', 'one has e'],
+  ])
+})
+
+test('SQLite: a log whose journal is no longer there is read all the same', async () => {
+  const directory = await newDirectory()
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const file = join(directory, 'events.db')
+  {
+    await using log = await openSqliteEventLog({ file })
+    await log.append('beacon.blocks', [event('a', 'k')])
+  }
+  expect(existsSync(`${file}-wal`)).toBe(false)
+  await using log = await openSqliteEventLog({ file })
+  const stop = new AbortController()
+  const ids: string[] = []
+  const handle = async (batch: readonly StoredEvent[]) => {
+    ids.push(...batch.map(({ event }) => event.id))
+    stop.abort()
+  }
+  await log.consume({ topic: 'beacon.blocks', group: 'g', maxBatch: 10, signal: stop.signal, handle })
+  expect(ids).toEqual(['a'])
 })
 
 test('SQLite: several processes append to one log without losing or mixing anything', async () => {
