@@ -14,6 +14,7 @@ import { openExchange } from '../loop/exchange.ts'
 import { filledFrom, tablesNotFilled } from '../loop/filled-from.ts'
 import { isOfRemoved, type LogFacts, readLogFacts, stillCounts } from '../loop/log-facts.ts'
 import { chainClocks, missingOfDay } from '../rewards/days.ts'
+import { topicsAhead } from './ahead-of-log.ts'
 import type { Unprocessed } from './until-processed.ts'
 
 /** Epochs or hashes of one question: a server takes 128 KiB in one parameter. */
@@ -73,6 +74,7 @@ export async function findMissing(comparing: Comparing): Promise<Comparison> {
   const letters = (await DeadLetters.open(eventLog)).unresolved
   const missing: Missing[] = [
     ...(await missingWhole(comparing.warehouse, comparing.unprocessed, facts)),
+    ...missingInLog(await topicsAhead(comparing)),
     ...missingWork(comparing.unprocessed),
     ...missingLetters(letters),
   ]
@@ -109,6 +111,12 @@ export async function missingWhole(
       : whole(`The log was never read into ${empty.join(', ')}`, `Start the program. ${REBUILD}`)
   }
   return whole('The tables were never filled from this log', `Start the program, which fills them. ${REBUILD}`)
+}
+
+function missingInLog(topics: readonly Topic[]): readonly Missing[] {
+  if (topics.length === 0) return []
+  const what = `The tables have events of ${topics.join(', ')} that the log does not have, as if an older copy of it had been put in its place`
+  return [{ chain: '', what, examples: [], remedy: REBUILD }]
 }
 
 /** Events that no group has processed, and work that is waiting. */

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { PATIENCE, tries } from '../long-form.ts'
+import { tries } from '../long-form.ts'
 import { ADDRESSES, type ChainBlock, type ChainLog, EvmChain, EvmNode } from './given-evm-chain.ts'
 import { openGivenGateway, untilHealthy } from './given-gateway.ts'
 import { socketsOn } from './given-socket.ts'
@@ -18,9 +18,7 @@ const LOSS_MS_MAX = 60_000
 
 const KINDS = ['kill', 'silence', 'stuck head', 'kill during a reorg'] as const
 
-test(`a hundred subscribers end with equal, complete lists over ${LOSSES} losses of their node`, {
-  timeout: 60_000 * PATIENCE,
-}, async () => {
+test(`a hundred subscribers end with equal, complete lists over ${LOSSES} losses of their node`, async () => {
   const chain = new EvmChain()
   chain.append(5)
   await using stack = new AsyncDisposableStack()

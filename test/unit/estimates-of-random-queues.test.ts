@@ -10,7 +10,7 @@ import { VALIDATOR_STATUSES, type ValidatorStatus } from '../../schemas/events/b
 import { beaconQueues } from '../../schemas/events/beacon-queues.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import type { QueueFacts } from '../../schemas/tables/chain-queues.ts'
-import { PATIENCE, tries } from '../long-form.ts'
+import { tries } from '../long-form.ts'
 import { QUEUE_SPEC } from './queue-spec.ts'
 import { queuesOfState } from './queues-of-state.ts'
 import {
@@ -188,9 +188,7 @@ function print(what: string, errors: readonly Compared[]): void {
   process.stdout.write(`${what}: ${errors.length} estimates, ${text}; ${percent(inBand)} within their error\n`)
 }
 
-test('a chain that does as was foreseen does so in exactly the epochs that were estimated', {
-  timeout: 30_000 * PATIENCE,
-}, () => {
+test('a chain that does as was foreseen does so in exactly the epochs that were estimated', () => {
   const found = Array.from({ length: CASES }, (_, i) => run(`calm ${i}`, { isCalm: true, isTold: true }))
   const activations = found.flatMap((one) => one.activations)
   print('activations, calm', activations)
@@ -203,7 +201,7 @@ test('a chain that does as was foreseen does so in exactly the epochs that were 
   expect(found.map((one) => one.exit.error).filter((error) => error !== 0)).toEqual([])
 })
 
-test('on a chain on which more happens 95 % come within two epochs', { timeout: 30_000 * PATIENCE }, () => {
+test('on a chain on which more happens 95 % come within two epochs', () => {
   const found = Array.from({ length: CASES }, (_, i) => run(`lively ${i}`, { isCalm: false, isTold: true }))
   const activations = found.flatMap((one) => one.activations)
   const exits = found.map((one) => one.exit)
@@ -212,9 +210,7 @@ test('on a chain on which more happens 95 % come within two epochs', { timeout: 
   for (const errors of [activations, exits]) expect(share(errors, within2)).toBeGreaterThanOrEqual(0.95)
 })
 
-test('where the node keeps its state to itself an exit is told with a wider error, and lies within it', {
-  timeout: 30_000 * PATIENCE,
-}, () => {
+test('where the node keeps its state to itself an exit is told with a wider error, and lies within it', () => {
   const exits = Array.from({ length: CASES }, (_, i) => run(`untold ${i}`, { isCalm: true, isTold: false }).exit)
   print('exits, by what is scheduled', exits)
   expect(share(exits, within2)).toBeGreaterThanOrEqual(0.95)

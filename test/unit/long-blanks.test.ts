@@ -8,15 +8,8 @@ import { toWarehouseError } from '../../infra/warehouse/warehouse-error.ts'
 import { transactionRecipient } from '../../schemas/eth/transaction-recipient.ts'
 import { trimBlanks } from '../../schemas/trim-blanks.ts'
 
-// What comes from outside is read in a time that grows with its length and no faster. The bound is more than a hundred times what that takes, and
-// less than a tenth of what its square would.
-const BOUND_MS = 2_000
-
-function expectQuick(work: () => void): void {
-  const beganMs = performance.now()
-  work()
-  expect(performance.now() - beganMs).toBeLessThan(BOUND_MS)
-}
+// What comes from outside is read in a time that grows with its length and no faster: a second or less of so much, where its square would
+// take longer than any test may.
 
 test.each([
   ['', ''],
@@ -33,9 +26,7 @@ test('a header of blanks costs a request no more than another one', () => {
   const request = Buffer.from(`GET /a HTTP/1.1\r\nHost: a\r\nX: ${blanks} \r\n\r\n`)
   const socket = new Socket()
   expect(readPlainRequest(request, socket)?.headers.x).toBe(blanks)
-  expectQuick(() => {
-    for (let i = 0; i < 500; i++) readPlainRequest(request, socket)
-  })
+  for (let i = 0; i < 5_000; i++) readPlainRequest(request, socket)
 })
 
 test('a header of blanks costs an answer no more than another one', () => {
@@ -47,20 +38,17 @@ test('a header of blanks costs an answer no more than another one', () => {
     onData: () => {},
     onEnd: () => {},
   }
-  expectQuick(() => {
-    for (let i = 0; i < 200; i++) new AnswerReader(false, events).read(answer)
-  })
+  for (let i = 0; i < 1_000; i++) new AnswerReader(false, events).read(answer)
   expect(told[0]).toBe(blanks)
 })
 
 test('a word of a node or a database may be as long as they like', async () => {
   const word = 'a'.repeat(500_000)
   await using node = new ChainNode('node 1', 'http://127.0.0.1:1', DEFAULT_LIMITS)
-  expectQuick(() => {
-    expect(node.quote(`see http://127.0.0.1/x ${word}`)).toMatch(/^see \(address\) aaa/)
-    const error = Object.assign(new Error(`no ab://c ${word}`), { code: '60' })
-    expect(toWarehouseError(error).message).toMatch(/no \(address\) aaa/)
-  })
+  expect(node.quote(`see http://127.0.0.1/x ${word}`)).toMatch(/^see \(address\) aaa/)
+  expect(node.quote(`${word}://y`)).toBe('(address)')
+  const error = Object.assign(new Error(`no ab://c ${word}`), { code: '60' })
+  expect(toWarehouseError(error).message).toMatch(/no \(address\) aaa/)
 })
 
 test('a transaction of millions of bytes is one', () => {

@@ -4,7 +4,7 @@ import { Duplex } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readPlainRequest } from '../../api/gateway/plain/plain-request.ts'
-import { PATIENCE, tries } from '../long-form.ts'
+import { tries } from '../long-form.ts'
 import { nearlyGood, ODD_BYTES } from './nearly-good.ts'
 
 const SOCKET = new Socket()
@@ -159,9 +159,7 @@ const composed = fc
   )
   .map(([first, lines, body]) => `${first}Host: h\r\n${lines.join('')}\r\n${body}`)
 
-test('whatever is read, Node reads likewise, and ends it at the same byte', {
-  timeout: 10_000 * PATIENCE,
-}, async () => {
+test('whatever is read, Node reads likewise, and ends it at the same byte', async () => {
   let taken = 0
   const text = fc.oneof(mutated, composed)
   await fc.assert(

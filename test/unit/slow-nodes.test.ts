@@ -149,15 +149,6 @@ test('what a node says in its own words holds nothing of its address', async () 
   }
 })
 
-test('what a node says is gone over once, however long its words are', async () => {
-  await using node = new ChainNode('node 1', 'http://127.0.0.1:1', DEFAULT_LIMITS)
-  const begunMs = performance.now()
-  expect(node.quote('x'.repeat(100_000))).toBe('x'.repeat(200))
-  expect(node.quote(`${'x'.repeat(100_000)}://y`)).toBe('(address)')
-  // Some milliseconds; once over the word for each of its letters is a minute.
-  expect(performance.now() - begunMs).toBeLessThan(1_000)
-})
-
 test('closing ends the questions that are being asked', async () => {
   await using node = await openNode(onHead({ hang: true }))
   const source = await openSource([node], { headersTimeoutMs: 600_000 })

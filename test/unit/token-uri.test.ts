@@ -80,18 +80,16 @@ describe('an address', () => {
   })
 })
 
-/** A hundred times what it takes; once over a run for each of its characters it would be ten times as much. */
-const PADDED_MS_MAX = 1_000
+/** Once over such a run for each of its characters would take longer than any test may. */
+const PADDING = 400_000
 
 describe('padding in the middle of a URI, however long it is', () => {
   test.each([
-    ['zero bytes', `a${'\0'.repeat(40_000)}b`, 'TOO_LARGE'],
-    ['blanks', `a${' '.repeat(40_000)}b`, 'TOO_LARGE'],
-    ['blanks of a scheme that is too long', `ipfs://${CID}${' '.repeat(40_000)}b`, 'TOO_LARGE'],
+    ['zero bytes', `a${'\0'.repeat(PADDING)}b`, 'TOO_LARGE'],
+    ['blanks', `a${' '.repeat(PADDING)}b`, 'TOO_LARGE'],
+    ['blanks of a scheme that is too long', `ipfs://${CID}${' '.repeat(PADDING)}b`, 'TOO_LARGE'],
   ])('is gone over once: %s', (_, uri, expected) => {
-    const begunMs = performance.now()
     expect(at(uri)).toBe(expected)
-    expect(performance.now() - begunMs).toBeLessThan(PADDED_MS_MAX)
   })
 
   test('is left out at both ends', () => {
