@@ -225,7 +225,7 @@ export class ClientSocket {
     const { read, message, bill } = asked
     const [call] = read.calls as [Call, ...Call[]]
     const subscriptions = this.#subscriptions as ClientSubscriptions
-    if (call.params !== undefined && isDeeper(message, call.params, SUBSCRIBE_DEPTH_MAX)) {
+    if (call.params !== undefined && isDeeper(message, call.params.from, SUBSCRIBE_DEPTH_MAX)) {
       const refusal: Refusal = { kind: 'unreadable', fault: 'request', why: 'the parameters are nested too deep' }
       this.#client.answer(refuseAll(asked, refusal), onOut)
     } else if (subscriptions.unsubscribes(call.method)) {

@@ -1,3 +1,4 @@
+import { idOfAnswer, meantBy } from './call-ids.ts'
 import type { Call } from './calls.ts'
 import { endOfValue, isArrayAt, isStringAt, itemsOf, membersOf, skipBlanks } from './json-text.ts'
 
@@ -51,21 +52,10 @@ export function nameNode(answer: Buffer, node: string, calls: readonly string[] 
 
 /** Where the last digit of a filter's id ends, in one answer. `ids`: of these calls, as `meantBy` has them; undefined: of any. */
 function endOfFilterId(answer: Buffer, object: number, ids: ReadonlySet<string> | undefined): number | undefined {
-  const members = membersOf(answer, object)
-  const memberOf = (name: string) =>
-    members.find(({ keyFrom, keyTo }) => answer.toString('latin1', keyFrom, keyTo) === `"${name}"`)
-  const result = memberOf('result')
+  const result = membersOf(answer, object).find(
+    ({ keyFrom, keyTo }) => answer.toString('latin1', keyFrom, keyTo) === '"result"',
+  )
   if (result === undefined) return undefined
-  if (ids !== undefined) {
-    const id = memberOf('id')
-    if (id === undefined || !ids.has(meantBy(answer.toString('utf8', id.from, id.to)))) return undefined
-  }
+  if (ids !== undefined && !ids.has(idOfAnswer(answer, object) ?? '')) return undefined
   return NODE_FILTER_ID.test(answer.toString('latin1', result.from, result.to)) ? result.to - 1 : undefined
-}
-
-/** One text for all ways to write an id, for nodes write it anew. What a double does not hold, and what is no id, stays as it is written. */
-function meantBy(id: string): string {
-  const value: unknown = JSON.parse(id)
-  if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER ? id : String(value)
-  return typeof value === 'string' ? JSON.stringify(value) : id
 }

@@ -96,8 +96,10 @@ function endOfString(text: Buffer, from: number): number {
   return Math.min(at + 1, text.length)
 }
 
-/** Of an object or an array. */
-function endOfNested(text: Buffer, from: number): number {
+const DEEPER = -1
+
+/** Of an object or an array; `DEEPER` where they lie in one another more than so many times. */
+function endOfNested(text: Buffer, from: number, depthMax = Number.POSITIVE_INFINITY): number {
   let at = from
   let depth = 0
   do {
@@ -108,32 +110,15 @@ function endOfNested(text: Buffer, from: number): number {
     }
     if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++
     else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--
+    if (depth > depthMax) return DEEPER
     at++
   } while (depth > 0 && at < text.length)
   return at
 }
 
-/** Whether objects and arrays between two places lie in one another more than so many times. */
-export function isDeeper(
-  text: Buffer,
-  { from, to }: { readonly from: number; readonly to: number },
-  max: number,
-): boolean {
-  let at = from
-  let depth = 0
-  while (at < to) {
-    const byte = text[at]
-    if (byte === QUOTE) {
-      at = endOfString(text, at)
-      continue
-    }
-    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++
-    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--
-    if (depth > max) return true
-    at++
-  }
-  return false
-}
+/** Whether objects and arrays of the value that begins at `from` lie in one another more than so many times. */
+export const isDeeper = (text: Buffer, from: number, depthMax: number): boolean =>
+  endOfNested(text, skipBlanks(text, from), depthMax) === DEEPER
 
 /** Of a number or a word. */
 function endOfPlain(text: Buffer, from: number): number {

@@ -1,5 +1,6 @@
 import type { Service } from '../../schemas/protocols/protocol.ts'
 import { Broadcast } from './broadcast.ts'
+import { meantBy } from './call-ids.ts'
 import type { Call, Calls } from './calls.ts'
 import { Exchange, type ExchangeOptions } from './exchange.ts'
 import type { Forwarded } from './forwarded.ts'
@@ -7,7 +8,7 @@ import { RPC_HEADERS } from './headers.ts'
 import type { MethodRules } from './method-rules.ts'
 import { headProbeOf } from './newest-block.ts'
 import type { PreparedCalls } from './prepare-calls.ts'
-import { readId, type SentTransaction, sentTransactionOf } from './sent-transaction.ts'
+import { type SentTransaction, sentTransactionOf } from './sent-transaction.ts'
 import type { AskedRead, SharedReads } from './shared-reads.ts'
 
 interface ReadCalls {
@@ -59,7 +60,7 @@ function sentIn(
 
 function isToldById({ id }: Call, calls: readonly Call[]): boolean {
   if (id === undefined) return false
-  return calls.filter((one) => one.id !== undefined && readId(one.id) === readId(id)).length === 1
+  return calls.filter((one) => one.id !== undefined && meantBy(one.id) === meantBy(id)).length === 1
 }
 
 /** Whether it goes to all nodes: a signed transaction that stands alone. */

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { AnswerHandler, Upstream, UpstreamFault, UpstreamRequest } from '../../infra/ports/upstreams.ts'
 import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
 import { keccak256 } from '../../schemas/eth/keccak.ts'
+import { idOfAnswer, meantBy } from './call-ids.ts'
 import type { Call } from './calls.ts'
 import { endOfValue, isArrayAt, itemsOf, skipBlanks } from './json-text.ts'
 
@@ -13,7 +14,7 @@ const ANSWER_BYTES_MAX = 64 * 1024
 /** A transaction that was broadcast, as a node is asked for it by its hash. */
 export interface SentTransaction {
   readonly hash: string
-  /** Of its call, as `readId` has it. */
+  /** Of its call, as `meantBy` has it. */
   readonly id: string
   /** The method that finds it (`Methods.findsBroadcast`). */
   readonly method: string
@@ -32,12 +33,7 @@ export function sentTransactionOf(
   const raw: unknown = Array.isArray(parsed) ? parsed[0] : undefined
   if (typeof raw !== 'string' || !HEX_BYTES.test(raw)) return undefined
   const hash = hexOf(keccak256(bytesOf(raw)))
-  return { hash, id: readId(id), method, taken: Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":"${hash}"}`) }
-}
-
-/** The same text for whatever means the same id: nodes may write it in their own way. */
-export function readId(id: string): string {
-  return JSON.stringify(JSON.parse(id))
+  return { hash, id: meantBy(id), method, taken: Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":"${hash}"}`) }
 }
 
 /** Those of them that a node's answer refuses: it may have them already. */
@@ -75,7 +71,7 @@ function refusalsIn(answer: Buffer): readonly RefusalIn[] {
   return (Array.isArray(parsed) ? parsed : [parsed]).flatMap((one: unknown, i) => {
     if (typeof one !== 'object' || one === null || !('error' in one) || one.error === null) return []
     const from = starts[i] as number
-    return [{ id: JSON.stringify('id' in one ? one.id : null), from, to: endOfValue(answer, from) }]
+    return [{ id: idOfAnswer(answer, from) ?? 'null', from, to: endOfValue(answer, from) }]
   })
 }
 

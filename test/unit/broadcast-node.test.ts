@@ -50,7 +50,8 @@ test.each<[string, string]>([
 test('a node that never says whether it knows a transaction is waited for only so long', async () => {
   await using silent = await openNode('', 'nothing')
   await using knowing = await openNode('', { result: { hash: HASH } })
-  const options = { log: silentLog, answerMsMax: 100 }
+  // The one that knows has as long as the one that never says.
+  const options = { log: silentLog, answerMsMax: 3_000 }
   await using one = openBroadcastNode({ beacon: BEACON, executionUrls: [silent.url], ...options })
   await expect(one.isKnown(HASH)).rejects.toMatchObject({ code: 'node_unreachable' })
   await using both = openBroadcastNode({ beacon: BEACON, executionUrls: [silent.url, knowing.url], ...options })

@@ -116,7 +116,7 @@ export class RpcLink implements SocketHandler {
 type Members = Readonly<Record<string, unknown>>
 
 function parseObject(text: Buffer): Members | undefined {
-  if (isDeeper(text, { from: 0, to: text.length }, TOLD_DEPTH_MAX)) return undefined
+  if (isDeeper(text, 0, TOLD_DEPTH_MAX)) return undefined
   try {
     const parsed: unknown = JSON.parse(text.toString())
     return typeof parsed === 'object' && parsed !== null ? (parsed as Members) : undefined
