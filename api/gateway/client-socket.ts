@@ -7,7 +7,7 @@ import type { Protocol, Route, Service } from '../../schemas/protocols/protocol.
 import type { AllowedUse } from '../http/allowed-use.ts'
 import { type Bill, CLIENT_LEFT } from './bill.ts'
 import { type Call, type Calls, type Item, readCalls, type Unreadable } from './calls.ts'
-import { ClientLink } from './client-link.ts'
+import { CLOSE, ClientLink } from './client-link.ts'
 import type { ExchangeOptions } from './exchange.ts'
 import { hedgeMsOf } from './forwarded.ts'
 import { HeldBytes } from './held-bytes.ts'
@@ -52,6 +52,9 @@ export const CALLS_IN_FLIGHT_MAX = 64
 /** Of a client that has gone without a word: it hears a ping, or the one after it. */
 const PINGS_UNANSWERED_MAX = 1
 
+/** Commands of XRP that are answered again and again. */
+const RELAYED_SUBSCRIPTIONS: ReadonlySet<string> = new Set(['subscribe', 'path_find'])
+
 /** What a client hears in place of an answer: text of JSON. Undefined where it wants none. */
 type Answer = string | Buffer | undefined
 
@@ -76,6 +79,8 @@ export class ClientSocket {
   /** What is told begins with the answer, which that to a batch would hold back: subscribing goes alone. */
   readonly #aloneWhy = (method: string): string | undefined =>
     this.#isOfSubscriptions(method) ? 'a batch neither subscribes nor unsubscribes' : undefined
+  /** Whether it has asked its own node to tell it something: whether it is told still is not known here. */
+  #hasSubscribed = false
   #inFlight = 0
   #pingsUnanswered = 0
   #heardMs = performance.now()
@@ -112,8 +117,19 @@ export class ClientSocket {
     return this.#inFlight > 0 || isTold ? performance.now() : this.#heardMs
   }
 
+  get account(): string {
+    return this.#of.account
+  }
+
   close(code: number, reason: string): void {
     this.#client.close(code, reason)
+  }
+
+  /** Closes it if it is told anything without asking, once what is being refused has been answered. */
+  endSubscriptions(reason: string): void {
+    setImmediate(() => {
+      if (this.#hasSubscribed || (this.#subscriptions?.size ?? 0) > 0) this.#client.close(CLOSE.policy, reason)
+    })
   }
 
   /** Closes it once what was asked is answered, and hears nothing more. */
@@ -195,8 +211,10 @@ export class ClientSocket {
     const refusal = await this.#take(bill)
     if (refusal !== undefined) this.#client.answer(refuseAll({ ...asked, prepared }, refusal), onOut)
     else if (prepared.body === undefined) this.#answerHere(bill, tellOwn(read, prepared.answers), onOut)
-    else if (this.#relay !== undefined) this.#relay.send({ text: prepared.body, bill, onOut })
-    else {
+    else if (this.#relay !== undefined) {
+      this.#hasSubscribed ||= RELAYED_SUBSCRIPTIONS.has((first as Call).method)
+      this.#relay.send({ text: prepared.body, bill, onOut })
+    } else {
       const answer = await this.#held.withSink((sink) => this.#ask(asked, prepared as PreparedCalls, sink))
       if (answer === undefined) onOut()
       else this.#answerHeld(answer, onOut)

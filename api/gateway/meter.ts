@@ -49,13 +49,22 @@ export class Meter implements AsyncDisposable {
   readonly #rates = new Rates()
   readonly #addresses: ClientAddresses
   readonly #now: () => number
+  readonly #usedUp = new Set<(account: string) => void>()
 
   constructor(options: MeterOptions) {
     const { counters, log, now = Date.now } = options
     this.#options = options
     this.#now = now
-    this.#quotas = new Quotas({ counters, log, now })
+    const onUsedUp = (account: string): void => {
+      for (const listener of this.#usedUp) listener(account)
+    }
+    this.#quotas = new Quotas({ counters, log, now, onUsedUp })
     this.#addresses = new ClientAddresses(options.trustedProxies)
+  }
+
+  /** Hears of accounts that are refused because nothing is left of their day. */
+  onUsedUp(listener: (account: string) => void): void {
+    this.#usedUp.add(listener)
   }
 
   /** Of a request of a key; `endpoint` is what a second's requests are counted at. */

@@ -20,6 +20,7 @@ const WINDOW_MS = (DAY_SEC + 3_600) * 1_000
 /** What an account has left of its day in this process; who takes of it holds it, so that units can be given back. */
 export class Budget {
   readonly status = 'passed'
+  readonly account: string
   readonly limit: number
   readonly key: string
   readonly endsAtMs: number
@@ -38,6 +39,7 @@ export class Budget {
 
   constructor(account: string, limit: number, nowMs: number) {
     const day = dayOfInstant(nowMs / 1_000)
+    this.account = account
     this.limit = limit
     this.rest = limit
     this.key = `quota:${day}:${account}`
@@ -63,6 +65,8 @@ interface QuotasOptions {
   readonly log: Log
   /** Unix milliseconds on the machine. */
   readonly now: () => number
+  /** Called when an account is refused because nothing is left of its day. */
+  readonly onUsedUp?: (account: string) => void
 }
 
 /**
@@ -183,16 +187,20 @@ export class Quotas implements AsyncDisposable {
   /** Whoever fits passes, in order; the others are told, unless the counters have enough for them. */
   #serve(budget: Budget): void {
     const nowMs = this.#options.now()
+    let isUsedUp = false
     for (const waiting of budget.waiting.splice(0)) {
       if (budget.left >= waiting.units) {
         budget.left -= waiting.units
         waiting.resolve(budget)
       } else if (budget.left + budget.rest >= waiting.units) budget.waiting.push(waiting)
       else {
-        if (budget.rest === 0 && budget.left === 0) budget.emptyUntilMs = nowMs + EMPTY_MS
         waiting.resolve(limitedBy(budget, waiting.units, nowMs))
+        isUsedUp ||= budget.rest === 0 && budget.left === 0
       }
     }
+    if (!isUsedUp) return
+    budget.emptyUntilMs = nowMs + EMPTY_MS
+    this.#options.onUsedUp?.(budget.account)
   }
 
   async #returnUnused(isAll: boolean): Promise<void> {

@@ -74,6 +74,9 @@ export class Sockets {
   constructor(parts: SocketsParts) {
     this.#parts = parts
     this.#subscriptions = new Subscriptions(parts.upstreams, parts.log)
+    parts.meter?.onUsedUp((account) => {
+      for (const client of this.#open) if (client.account === account) client.endSubscriptions(USED_UP)
+    })
     // What it would answer itself has no body of ours.
     this.#server.on('wsClientError', (_error, stream) => refuse(stream, { refusal: BAD_HANDSHAKE, isRpc: false }))
   }
@@ -190,6 +193,7 @@ export class Sockets {
 }
 
 const STOPS = 'the service stops'
+const USED_UP = 'the requests of the day are used up'
 
 const BAD_HANDSHAKE: Refusal = {
   kind: 'unreadable',

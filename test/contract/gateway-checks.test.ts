@@ -26,6 +26,7 @@ import {
   handshake,
   openClient,
   parseRaw,
+  type SocketStub,
   sendRaw,
   socketsOn,
   socketUrl,
@@ -38,27 +39,36 @@ const PLACE = 'ethereum/mainnet'
 /** A network with WebSocket that nobody has configured. */
 const UNCONFIGURED = 'bsc/mainnet'
 const HASTY = 'hasty-1'
-const PLANS: Readonly<Record<string, Plan>> = { hasty: { name: 'hasty', requestsPerSecond: 1, requestsPerDay: 1 } }
+/** Two keys of one account, which has three requests a day. */
+const SPENDERS = ['spender-1', 'spender-2'] as const
+const PLANS: Readonly<Record<string, Plan>> = {
+  hasty: { name: 'hasty', requestsPerSecond: 1, requestsPerDay: 1 },
+  spender: { name: 'spender', requestsPerDay: 3 },
+}
 const BODY_BYTES_MAX = 10 * 1024 * 1024
 const NATIVE_BODY_BYTES_MAX = 64 * 1024 * 1024
 const PAGE = 'https://app.example.org'
 
 const open = new AsyncDisposableStack()
 let node: Stub
+let nodeSockets: SocketStub
 let beacon: Stub
 let gateway: GivenGateway
 beforeAll(async () => {
   node = open.use(await openStub('ethereum', 'mainnet'))
   beacon = open.use(await openStub('ethereum2', 'mainnet'))
-  withSockets(node)
+  nodeSockets = withSockets(node)
   const counters = open.use(await openMemoryCounters())
   const planOf = (account: string) => PLANS[account] ?? { name: 'default' }
   const meter = open.use(new Meter({ counters, clientCounters: counters, planOf, log: silentLog }))
   gateway = open.use(
     await openGivenGateway([socketsOn(PLACE, node), networkOn('ethereum2/mainnet', beacon)], { meter }),
   )
-  const key = { token_hash: hashToken(HASTY), account: 'hasty', version: 1, is_deleted: 0 }
-  await insertRows(gateway.given.warehouse, 'access_tokens', [key])
+  const keys = [HASTY, ...SPENDERS].map((key) => {
+    const [account = ''] = key.split('-')
+    return { token_hash: hashToken(key), account, version: 1, is_deleted: 0 }
+  })
+  await insertRows(gateway.given.warehouse, 'access_tokens', keys)
   for (const place of [PLACE, 'ethereum2/mainnet']) await untilHealthy(gateway, place)
 })
 afterAll(() => open.disposeAsync())
@@ -94,6 +104,26 @@ test('what is wrong in every way is refused for its address, key, method, second
   expect(await asked(UNCONFIGURED, HASTY)).toEqual([429, 'rate_limit'])
   expect(await asked(UNCONFIGURED, TOKEN)).toEqual([503, undefined])
   expect(node.got).toHaveLength(1)
+})
+
+test('a day that is used up ends the sockets of its account that are told anything, and the others stay', async () => {
+  nodeSockets.answer = (text, socket) =>
+    socket.send(JSON.stringify({ ...{ jsonrpc: '2.0', result: '0x1' }, id: (JSON.parse(text) as { id: unknown }).id }))
+  const ask = (client: Client, method: string, ...params: readonly string[]) =>
+    client
+      .ask(JSON.stringify({ jsonrpc: '2.0', id: 7, method, params }))
+      .then((answer) => JSON.parse(answer) as Refused)
+  const [first, second] = SPENDERS
+  using told = await openClient(socketUrl(gateway, PLACE, first))
+  using asking = await openClient(socketUrl(gateway, PLACE, second))
+  expect(await ask(told, 'eth_subscribe', 'newPendingTransactions')).toMatchObject({ result: expect.anything() })
+  for (const _ of [2, 3]) expect(await ask(asking, 'eth_chainId')).toMatchObject({ result: expect.anything() })
+  expect(told.socket.readyState).toBe(told.socket.OPEN)
+  expect((await post(PLACE, second, 'eth_chainId')).status).toBe(429)
+  expect(await told.closed).toEqual({ code: 1008, reason: 'the requests of the day are used up' })
+  const usedUp = { error: { data: { reason: 'daily_quota' } } }
+  expect(await ask(asking, 'eth_subscribe', 'newPendingTransactions')).toMatchObject(usedUp)
+  expect(await ask(asking, 'eth_chainId')).toMatchObject(usedUp)
 })
 
 test('a message over WebSocket is refused for its method, second and day in this order, and its socket before for address, key and node', async () => {
