@@ -3,6 +3,7 @@ import type { Log } from '../../infra/ports/log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { COMPACTED_TOPICS } from '../../schemas/events/envelope.ts'
 import { pause } from '../../schemas/wait.ts'
+import { refuseOlderLog } from './ahead-of-log.ts'
 import type { Projector } from './consume.ts'
 import { dropRemoved } from './drop-chains.ts'
 import { openExchange } from './exchange.ts'
@@ -28,7 +29,7 @@ export interface Filling {
  * groups had filled; tables that were made anew since are filled by their groups from the beginning; a rebuild that was
  * interrupted while it put its tables in place is finished first. Of several processes
  * that find something to do one does it, before any of them fills tables: rows that were written meanwhile would be lost.
- * Throws AppError `config` for the warehouse of another log; rejects with the signal's reason when it aborts. `now` is Unix
+ * Throws AppError `config` for the warehouse of another log, or of a longer one than this; rejects with the signal's reason when it aborts. `now` is Unix
  * seconds.
  */
 export async function prepareFilling(filling: Filling, now: number, signal: AbortSignal): Promise<void> {
@@ -113,10 +114,11 @@ async function groupsToRewind({ warehouse, projectors }: Filling): Promise<reado
   )
 }
 
-async function isReady({ warehouse, facts }: Filling): Promise<boolean> {
+async function isReady({ eventLog, warehouse, facts }: Filling): Promise<boolean> {
   // First: a rebuild from another log that was interrupted has made this one refuse its own log.
   if ((await openExchange(warehouse)) !== undefined) return false
   await refuseOtherLog(warehouse, facts)
   const filled = await filledFrom(warehouse)
+  if (filled !== undefined) await refuseOlderLog({ eventLog, warehouse })
   return filled !== undefined && (await tablesNotFilled(warehouse, filled)).length === 0
 }

@@ -9,12 +9,12 @@ import { NO_TYPE } from '../../schemas/events/dead-letter.ts'
 import { executionBlock, executionBlockReverted } from '../../schemas/events/execution-block.ts'
 import { NO_EXECUTION_BLOCK } from '../../schemas/tables/execution.ts'
 import { openDays, setOf } from '../derive.ts'
+import { olderLogSentence, topicsAhead } from '../loop/ahead-of-log.ts'
 import { type DeadLetter, DeadLetters } from '../loop/dead-letters.ts'
 import { openExchange } from '../loop/exchange.ts'
 import { filledFrom, tablesNotFilled } from '../loop/filled-from.ts'
 import { isOfRemoved, type LogFacts, readLogFacts, stillCounts } from '../loop/log-facts.ts'
 import { chainClocks, missingOfDay } from '../rewards/days.ts'
-import { topicsAhead } from './ahead-of-log.ts'
 import type { Unprocessed } from './until-processed.ts'
 
 /** Epochs or hashes of one question: a server takes 128 KiB in one parameter. */
@@ -115,8 +115,7 @@ export async function missingWhole(
 
 function missingInLog(topics: readonly Topic[]): readonly Missing[] {
   if (topics.length === 0) return []
-  const what = `The tables have events of ${topics.join(', ')} that the log does not have, as if an older copy of it had been put in its place`
-  return [{ chain: '', what, examples: [], remedy: REBUILD }]
+  return [{ chain: '', what: olderLogSentence(topics), examples: [], remedy: REBUILD }]
 }
 
 /** Events that no group has processed, and work that is waiting. */

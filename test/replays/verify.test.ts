@@ -365,6 +365,8 @@ describe('a verification', () => {
         /^MISSING The tables have events of beacon\.\w+.* that the log does not have.*epochline rebuild/,
       ),
     )
+    // Nor do processors begin beside it.
+    await expect(process(older)).rejects.toThrow(/older copy of it.*put back the log.*epochline rebuild/)
     expect((await verify(eventLog)).missing).toBe(0)
   })
 
