@@ -37,7 +37,7 @@ export function toExplainedRows(
     proposers: explained.proposers && [...explained.proposers],
     network: networkSums(explained, after),
     residuals: residuals.map(([validatorIndex, residual]) => ({ validatorIndex, gwei: String(residual) })),
-    cuts: residuals.length > 0 ? undefined : explained.cuts.map((cut) => cutOf(cut, set)),
+    cuts: explained.cuts.map((cut) => cutOf(cut, set)),
   }
   giveBack([isAsked])
   return rows

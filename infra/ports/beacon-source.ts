@@ -212,8 +212,8 @@ export interface ExplainedRows {
   readonly network: NetworkSums | undefined
   /** What nodes tell of the epoch otherwise, as far as they were asked and answered in time. */
   readonly differences: readonly ToldOtherwise[]
-  /** After the slots that were asked for; undefined where something is left unexplained, and so by which slot. */
-  readonly cuts: readonly { readonly slot: number; readonly balances: Balances }[] | undefined
+  /** After the slots that were asked for, as replayed: of a validator with a residual it is not known whether that came before. */
+  readonly cuts: readonly { readonly slot: number; readonly balances: Balances }[]
 }
 
 /**

@@ -98,7 +98,7 @@ export async function buildEpoch(request: EpochRequest): Promise<BuiltEpoch> {
   const told = explained === undefined && logged && isToldOf(logged.epoch, blocks, cutSlots) ? logged : undefined
   const asking = told === undefined ? request : { ...request, ...told.lacking }
   const [starts, content] = await Promise.all([
-    asking.tracked.indices.length > 0 ? dayStarts(asking, explained?.cuts) : [],
+    asking.tracked.indices.length > 0 ? dayStarts(asking, explained) : [],
     explained === undefined ? toldEpoch(asking, blocks) : computedEpoch(request, blocks, explained),
   ])
   await request.confirm()
@@ -217,17 +217,30 @@ function dayCuts({ chain: { clock }, epoch }: EpochRequest): readonly DayCut[] {
   }
 }
 
-/** Balances that days start with: post-state of the slot before, as it was replayed, or else as a node tells it. */
-async function dayStarts(request: EpochRequest, replayed: ExplainedRows['cuts']): Promise<readonly DayStart[]> {
+/**
+ * Balances that days start with: post-state of the slot before, as it was replayed, or else as a node tells it. Where the epoch leaves
+ * something unexplained a node is asked first; one that no longer has the state leaves what was replayed, which is right of all
+ * others, and the days of who has the residual are not proven anyway.
+ */
+async function dayStarts(request: EpochRequest, explained: ExplainedRows | undefined): Promise<readonly DayStart[]> {
   const { final, tracked } = request
   const starts: DayStart[] = []
   for (const { day, slot } of dayCuts(request)) {
-    const known = replayed?.find((cut) => cut.slot === slot)?.balances
-    const balances: Balances = known ?? (await final.balances(slot, tracked.indices))
+    const replayed = explained?.cuts.find((cut) => cut.slot === slot)?.balances
+    const isSure = replayed !== undefined && explained?.residuals.length === 0
+    const balances = isSure ? replayed : await final.balances(slot, tracked.indices).catch(unlessGone(replayed))
     await checkRows(request, balances, `balances of slot ${slot}`, slot)
     starts.push({ day, slot, balances })
   }
   return starts
+}
+
+/** What takes the place of an answer that nodes no longer have. */
+function unlessGone(instead: Balances | undefined): (error: unknown) => Balances {
+  return (error) => {
+    if (instead !== undefined && error instanceof AppError && error.code === 'node_lagging') return instead
+    throw error
+  }
 }
 
 function dayEvents(request: EpochRequest, starts: readonly DayStart[]): readonly PartEvent[] {

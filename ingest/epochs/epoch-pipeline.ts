@@ -17,6 +17,7 @@ import { type BuiltEpoch, buildEpoch, type EpochShare } from './epoch-events.ts'
 import { FinalWalk } from './final-walk.ts'
 import { Joiners } from './joiners.ts'
 import { Milestone } from './milestone.ts'
+import { PubkeyBook } from './pubkey-book.ts'
 import { isSame } from './registry-rows.ts'
 import { forkEpoch, specNumber } from './spec.ts'
 import { type TrackedMembers, trackedMembers } from './sync-rewards.ts'
@@ -55,6 +56,8 @@ interface EpochStretch {
   readonly checkpoint: FinalizedCheckpoint
   /** The block that the first must continue. */
   readonly after?: string | undefined
+  /** Tells blocks alone: no node has what it takes to tell of validators. */
+  readonly blocksOnly?: boolean
 }
 
 interface Run extends EpochStretch {
@@ -63,6 +66,8 @@ interface Run extends EpochStretch {
   readonly tracked: TrackedSet
   readonly finalSlot: number
 }
+
+const NOBODY = new Uint32Array(0)
 
 /** Reads finalized epochs side by side and hands them out in order, tied to each other by parent roots. */
 export class EpochPipeline {
@@ -88,8 +93,9 @@ export class EpochPipeline {
     const chain = await this.#options.beacon.chain()
     const final = this.#options.beacon.finalChain(checkpoint)
     const finalSlot = firstSlotOfEpoch(chain.clock, checkpoint.epoch)
-    const tracked = await this.#options.tracked.refresh(final, finalSlot, signal)
-    if (this.#options.tellsLooks === true) await this.#options.tracked.tellLook(from)
+    const known = await this.#options.tracked.refresh(final, finalSlot, signal)
+    const tracked = range.blocksOnly === true ? { pubkeys: new PubkeyBook(), indices: NOBODY } : known
+    if (this.#options.tellsLooks === true && range.blocksOnly !== true) await this.#options.tracked.tellLook(from)
     const ended = new AbortController()
     const build = this.#builder({ ...range, chain, final, tracked, finalSlot }, AbortSignal.any([signal, ended.signal]))
     let endRoot = range.after
@@ -191,8 +197,7 @@ export class EpochPipeline {
 
   async #membersOf(final: FinalChain, epoch: number, indices: Uint32Array): Promise<TrackedMembers> {
     const { spec } = this.#options.chain
-    if (indices.length === 0 || epoch < forkEpoch(spec, 'ALTAIR'))
-      return { indices: new Uint32Array(0), seats: new Map() }
+    if (indices.length === 0 || epoch < forkEpoch(spec, 'ALTAIR')) return { indices: NOBODY, seats: new Map() }
     const period = Math.floor(epoch / specNumber(spec, 'EPOCHS_PER_SYNC_COMMITTEE_PERIOD'))
     const committee = await this.#committee(final, period, epoch)
     const known = this.#members.get(period)

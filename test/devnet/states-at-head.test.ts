@@ -13,10 +13,11 @@ import { hexOf } from '../../schemas/eth/hex.ts'
 import { ACCOUNTS_KEY, validatorsTracked } from '../../schemas/events/accounts.ts'
 import { dayBalances, epochBlocks } from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent, encodeEvent } from '../../schemas/events/codec.ts'
-import { type FaultyNode, type NodeFault, openFaultyNode, TrueNode } from '../faults/faulty-node.ts'
+import { type FaultyNode, openFaultyNode, TrueNode } from '../faults/faulty-node.ts'
 import { eventLogOfEachTest } from '../unit/event-log-of-each-test.ts'
 import { BEACON_CHAIN, eventsIn, ofChain } from '../unit/follow-synthetic.ts'
 import { silentLog } from '../unit/silent-log.ts'
+import { withoutOldStates } from './default-node.ts'
 import { askEpoch } from './epoch-question.ts'
 import { openShortDevnet, shortScenario } from './short-history.ts'
 
@@ -49,19 +50,9 @@ beforeAll(async () => {
   devnet = open.use(await openShortDevnet({ genesisTimeSec: GENESIS_TIME_SEC, scenario }))
   await devnet.advanceTo(FIRST_SLOT)
   truth = open.use(new TrueNode(devnet.beaconUrl))
-  node = open.use(await openFaultyNode(truth, [withoutOldStates()]))
+  node = open.use(await openFaultyNode(truth, [withoutOldStates(devnet)]))
 })
 afterAll(() => open.disposeAsync())
-
-/** Nothing of a state of before the final checkpoint is told. */
-function withoutOldStates(): NodeFault {
-  const body = Buffer.from('{"code":404,"message":"the state is not kept"}')
-  const slotOf = (path: string) => Number(/\/beacon\/states\/(\d+)/.exec(path)?.[1])
-  return {
-    of: ({ path }) => slotOf(path) < devnet.history.head.finality.finalized.epoch * SLOTS_PER_EPOCH,
-    reply: () => ({ status: 404, headers: { 'content-type': 'application/json' }, body }),
-  }
-}
 
 function openSource(log: Log = silentLog): Promise<BeaconSource> {
   return openBeaconSource({
