@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
+import { hostOf, isAllowedServer } from '../../infra/guarded-fetch/named-server.ts'
 import { isPublicAddress } from '../../infra/guarded-fetch/public-address.ts'
 import { openEventLog } from '../../infra/open-ports.ts'
 import { readWebhookKeys } from '../../infra/webhook-keys.ts'
@@ -19,7 +20,6 @@ const ID_BYTES = 16
 /** Each is told everything by itself, one message after the other. */
 const WEBHOOKS_PER_ACCOUNT_MAX = 10
 const URL_CHARACTERS_MAX = 2_048
-const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
 
 interface WebhookOptions {
   readonly account: string
@@ -63,12 +63,13 @@ export async function createWebhook(setting: Setting, options: WebhookOptions): 
 /** Throws AppError `usage` for what is no address of a public server with https. Names are looked up when they are told something. */
 function checkedUrl(text: string, allowedServer: string | undefined): URL {
   const url = text.length > URL_CHARACTERS_MAX ? null : URL.parse(text)
-  const host = url?.hostname.replace(/^\[(.*)\]$/, '$1') ?? ''
-  const port = url?.port === '' ? DEFAULT_PORTS[url.protocol] : url?.port
-  const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:'
-  const isAllowed = isHttp && `${url?.hostname}:${port}` === allowedServer
-  const isPublic = url?.protocol === 'https:' && (isIP(host) === 0 || isPublicAddress(host))
-  if (url !== null && url.username === '' && url.password === '' && (isAllowed || isPublic)) return url
+  if (url !== null && url.username === '' && url.password === '') {
+    const host = hostOf(url)
+    const isHttp = url.protocol === 'https:' || url.protocol === 'http:'
+    const isAllowed = isHttp && isAllowedServer(url, allowedServer)
+    const isPublic = url.protocol === 'https:' && (isIP(host) === 0 || isPublicAddress(host))
+    if (isAllowed || isPublic) return url
+  }
   // Not repeated: it may hold a secret.
   throw new AppError(
     'usage',

@@ -1,4 +1,5 @@
 import { openGuardedFetch } from '../../infra/guarded-fetch/guarded-fetch.ts'
+import { mayBePublic } from '../../infra/guarded-fetch/named-server.ts'
 import type { Lease } from '../../infra/ports/event-log.ts'
 import { UnreadNoticer } from '../../ingest/metadata/notice-unread.ts'
 import { type Done, type ReadingSome, type Run, readAsked, readSome } from '../../ingest/metadata/read-some.ts'
@@ -50,6 +51,7 @@ async function readMetadata(held: Held, signal: AbortSignal): Promise<void> {
   await using nodes = new ContractNodes(held.running, ending)
   const reading = {
     fetch: openGuardedFetch(allowed === undefined ? {} : { allowed }),
+    mayBePublic: (url: string) => mayBePublic(url, allowed),
     gateways: config.metadata.gateways,
     now: nowSec,
     warehouse: held.ports.warehouse,

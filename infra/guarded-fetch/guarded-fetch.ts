@@ -6,6 +6,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { PublicAnswer, PublicFetch, PublicRequest, RefusalKind } from '../ports/public-fetch.ts'
+import { hostOf, isAllowedServer } from './named-server.ts'
 import { isPublicAddress } from './public-address.ts'
 
 /** An address that a name resolves to. */
@@ -31,7 +32,6 @@ const UNPACKING: Readonly<Record<string, () => ReturnType<typeof createGunzip>>>
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 const HEADER_BYTES_MAX = 16 * 1024
 const URL_CHARACTERS_MAX = 8_192
-const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
 
 /**
  * Opens the way to servers that strangers name. A name is resolved once for each connection, every address of it has to be public, and
@@ -112,12 +112,11 @@ async function open(
   url: URL,
   { allowed, resolve, deadline }: Asking,
 ): Promise<IncomingMessage> {
-  const isAllowed = `${url.hostname}:${url.port === '' ? DEFAULT_PORTS[url.protocol] : url.port}` === allowed
+  const isAllowed = isAllowedServer(url, allowed)
   const isPlain = url.protocol === 'http:' && (isAllowed || (request.plainHttp === true && request.method !== 'POST'))
   if (url.protocol !== 'https:' && !isPlain)
     throw new Refused('url', `the scheme is not ${request.plainHttp === true ? 'http or ' : ''}https`)
-  // `URL` has made decimal, octal and hex forms of IPv4 addresses one, and put brackets around IPv6.
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const host = hostOf(url)
   const addresses = isIP(host) === 0 ? await raced(resolve(host), deadline) : [{ address: host, family: isIP(host) }]
   if (addresses.length === 0) throw new Refused('address', 'the name has no address')
   if (!isAllowed && !addresses.every(({ address }) => isPublicAddress(address)))

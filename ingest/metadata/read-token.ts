@@ -17,11 +17,14 @@ const MEDIA_MS_MAX = 3_000
 const REDIRECTS_MAX = 5
 /** What may be a document, also of servers that call everything so. */
 const DOCUMENT_TYPES = /^$|json|^text\/(?!html)|octet-stream/
+const HTTP = /^\s*https?:/i
 const MEDIA_TYPE = /^[a-z]{1,20}\/[a-z0-9][a-z0-9.+-]{0,80}$/
 
 export interface Reading {
   readonly node: ContractNode
   readonly fetch: PublicFetch
+  /** Whether an http or https URL may be of the public internet, as far as it says so itself: what does not is handed on to nobody. */
+  readonly mayBePublic: (url: string) => boolean
   readonly gateways: Gateways
   /** Unix seconds. */
   readonly now: () => number
@@ -106,7 +109,7 @@ async function documentAt(reading: Reading, uri: string): Promise<Ended> {
   const document = readDocument(found.bytes, reading.gateways)
   if (document.status === 'unreadable') return failed(document.error)
   const { json, metadata } = document
-  return { status: 'read', json, metadata: await withMediaType(reading, metadata) }
+  return { status: 'read', json, metadata: await withMediaType(reading, vetted(reading, metadata)) }
 }
 
 /** The first of the addresses that answers with a document. */
@@ -155,10 +158,19 @@ const REFUSALS = {
   type: 'NOT_JSON',
 } as const satisfies Record<string, MetadataError>
 
+/** Whoever shows media asks for them from where they are: in a network of ours, that may be what no stranger could ask. */
+function vetted({ mayBePublic }: Pick<Reading, 'mayBePublic'>, metadata: Metadata): Metadata {
+  const { media, mediaExternal } = metadata
+  const isKept = (url: string | null): boolean => url === null || !HTTP.test(url) || mayBePublic(url)
+  if (!isKept(media)) return { ...metadata, ...mediaOf(null, NOWHERE) }
+  // A gateway may stand for the server that is written.
+  return isKept(mediaExternal) ? metadata : { ...metadata, mediaExternal: null }
+}
+
 /** What the server of the media says they are, where their name does not. */
 async function withMediaType({ fetch }: Reading, metadata: Metadata): Promise<Metadata> {
   const { media, mediaType } = metadata
-  if (media === null || mediaType !== null || !/^https?:/.test(media)) return metadata
+  if (media === null || mediaType !== null || !HTTP.test(media)) return metadata
   const answer = await fetch.fetch({
     ...{ url: media, method: 'HEAD', headers: { 'user-agent': 'epochline' } },
     ...{ bytesMax: 0, timeoutMs: MEDIA_MS_MAX, redirectsMax: REDIRECTS_MAX, plainHttp: true },

@@ -1,4 +1,5 @@
 import { encodeAbiParameters, type Hex, parseAbi } from 'viem'
+import { mayBePublic } from '../../infra/guarded-fetch/named-server.ts'
 import type { CallAnswer, ContractNode, Deployment } from '../../infra/ports/contract-node.ts'
 import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import type { PublicAnswer, PublicRequest } from '../../infra/ports/public-fetch.ts'
@@ -165,6 +166,7 @@ export class World {
         return this.answer(url)
       },
     },
+    mayBePublic,
     gateways: { ipfs: ['https://gateway.test/ipfs/'], arweave: [] },
     now: () => this.nowSec,
     warehouse: this.#warehouse(),

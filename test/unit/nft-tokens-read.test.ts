@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { CallAnswer, ContractNode } from '../../infra/ports/contract-node.ts'
 import type { PublicAnswer } from '../../infra/ports/public-fetch.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { readAsked } from '../../ingest/metadata/read-some.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import {
@@ -226,7 +227,60 @@ describe('what is known of tokens', () => {
       { media: '', media_type: '' },
     ])
   })
+
+  test.each([
+    ...[
+      'http://169.254.169.254/x.png',
+      'http://2852039166/x.png',
+      'http://0xa9.0376.43518/x.gif',
+      'https://[::1]/x.webp',
+    ],
+    ...[
+      'http://[::ffff:10.0.0.1]/x.mp4',
+      'http://127.1:8123/x.jpg',
+      ' HTTP://192.168.0.1./x.PNG',
+      'http://localhost/x.png',
+    ],
+    ...[
+      'http://LOCALHOST../x.png',
+      'http://a.localhost/x.svg',
+      'http://redis:6379/x.png',
+      'http://printer.local/x.png',
+    ],
+    ...['http://metadata.google.internal/x.png', 'http://router.home.arpa/x.png', 'http://user@media.test/x.png'],
+  ])('has no media at %s, whatever their name says that they are', async (image) => {
+    await stores().empty()
+    await tellBlock(stores().warehouse, 1, [mint(ART, 1n)])
+    world.uriOf = () => `data:application/json,${JSON.stringify({ image })}`
+    await world.run(ART)
+    expect(world.fetched).toEqual([])
+    expect(await mediaOf(stores().warehouse)).toEqual([{ media: null, media_type: null, media_external: null }])
+  })
+
+  test('has media by a gateway without the server that is written for them, where that is not public', async () => {
+    await stores().empty()
+    await tellBlock(stores().warehouse, 1, [mint(ART, 1n), mint(ART, 2n)])
+    const content = `ipfs/Qm${'a'.repeat(44)}/x.png`
+    world.uriOf = (_, id) =>
+      `data:application/json,${JSON.stringify({ image: `http://${id === 1n ? '10.0.0.1' : 'media.test'}/${content}` })}`
+    await world.run(ART)
+    const media = { media: `https://gateway.test/${content}`, media_type: 'image/png' }
+    expect(await mediaOf(stores().warehouse)).toEqual([
+      { ...media, media_external: null },
+      { ...media, media_external: `http://media.test/${content}` },
+    ])
+  })
 })
+
+const mediaOf = async (warehouse: Warehouse) => {
+  const rows = await warehouse.query<{ told: string }>(
+    `SELECT told FROM nft_token_told FINAL WHERE kind = 'document' ORDER BY token`,
+  )
+  return rows.map(({ told }) => {
+    const { media, media_type, media_external } = JSON.parse(told)
+    return { media, media_type, media_external }
+  })
+}
 
 test('a node’s answer to a contract that is none is told as none', async () => {
   await stores().empty()

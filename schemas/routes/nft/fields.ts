@@ -152,9 +152,11 @@ export const TokenMetadata = Type.Object(
   {
     title: textOrNull('The document’s `name`.'),
     description: textOrNull('The document’s `description`.'),
-    media: textOrNull('Where its image can be read.'),
+    media: textOrNull(
+      'Where its image can be read; null where that is an address, or a name, of private networks only. What else a name resolves to, and where its server sends on to, is not known.',
+    ),
     media_type: textOrNull('MIME type.'),
-    media_external: textOrNull('The image as the document names it.'),
+    media_external: textOrNull('The image as the document names it; null in the same cases.'),
     attributes: Type.Unknown({ description: 'As the document has them; null where it has none.' }),
   },
   closed,
