@@ -124,6 +124,13 @@ export class UnreadNoticer {
        WHERE is_reverted OR (has_total_supply = 1 AND read < supplied)
        LIMIT {limit:UInt32}
        UNION ALL
+       SELECT DISTINCT lower(hex(contract)) AS address, 'changed' AS kind FROM nft_tokens
+       WHERE chain = {chain:String} AND (contract, token_id) IN (
+         SELECT contract, token_id FROM nft_token_states FINAL
+         WHERE chain = {chain:String} AND block_hash IN (${REVERTED_SQL})
+       )
+       LIMIT {limit:UInt32}
+       UNION ALL
        SELECT lower(hex(changes.contract)) AS address, 'changed' AS kind FROM (
          SELECT contract, max(block_number) AS changed FROM nft_metadata_changes
          WHERE chain = {chain:String} AND event != 'ContractURIUpdated' GROUP BY contract

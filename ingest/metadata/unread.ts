@@ -60,7 +60,7 @@ export async function unreadTokens(
   return rows.map(toToken)
 }
 
-/** Tokens that were read before the contract said that they have changed: those first that were read longest ago. */
+/** Tokens that were read before the contract said that they have changed, or after a block that was reverted: those first that were read longest ago. */
 export async function changedTokens(
   warehouse: WarehouseReader,
   { chain, contract }: ContractPlace,
@@ -73,16 +73,16 @@ export async function changedTokens(
     { chain, limit: CHANGES_MAX },
   )
   const oldest = changes.at(-1)
-  if (oldest === undefined) return []
-  if (changes.length === CHANGES_MAX)
+  if (oldest !== undefined && changes.length === CHANGES_MAX)
     changes.push({ first: '00'.repeat(32), last: 'FF'.repeat(32), number: oldest.number })
   const rows = await warehouse.query<TokenRow>(
     `SELECT lower(hex(token_id)) AS token, toString(t.standard) AS standard, s.attempts AS attempts
      FROM (
        SELECT token_id, attempts, block_number FROM nft_token_states FINAL
-       WHERE ${place} AND arrayExists((first, last, number) -> token_id >= toFixedString(unhex(first), 32)
-         AND token_id <= toFixedString(unhex(last), 32) AND block_number < number,
-         {firsts:Array(String)}, {lasts:Array(String)}, {numbers:Array(UInt64)})
+       WHERE ${place} AND (block_hash IN (${REVERTED_SQL})
+         OR arrayExists((first, last, number) -> token_id >= toFixedString(unhex(first), 32)
+           AND token_id <= toFixedString(unhex(last), 32) AND block_number < number,
+           {firsts:Array(String)}, {lasts:Array(String)}, {numbers:Array(UInt64)}))
        ORDER BY block_number, token_id LIMIT {limit:UInt32}
      ) AS s
      INNER JOIN (SELECT token_id, any(standard) AS standard FROM nft_tokens WHERE ${place} GROUP BY token_id) AS t USING token_id

@@ -57,7 +57,6 @@ function contractRow(read: ContractRead, version: bigint): TableRows {
     table: 'nft_contracts',
     columns: {
       ...readAt(read),
-      block_hash: bytesOf(read.block.hash),
       ...text('name', read.name),
       ...text('symbol', read.symbol),
       token_type: [read.tokenType ?? ''],
@@ -138,6 +137,7 @@ function readAt({ chain, contract, block, atSec }: Pick<ContractRead, 'chain' | 
     chain: [chain],
     contract: bytesOf(contract),
     block_number: BigUint64Array.of(BigInt(block.number)),
+    block_hash: bytesOf(block.hash),
     read_at: Uint32Array.of(atSec),
   }
 }

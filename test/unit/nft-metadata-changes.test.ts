@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { ART, changed, MAX, mint, tellBlock, World } from './given-metadata.ts'
+import { UnreadNoticer } from '../../ingest/metadata/notice-unread.ts'
+import { ART, CHAIN, COINS, changed, documentsOf, idOf, MAX, mint, tellBlock, World } from './given-metadata.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
 const stores = storesOfFile()
@@ -73,5 +74,62 @@ describe('what contracts say has changed', () => {
     await world.run(ART, 'changed', 2_000)
     await world.run(ART, 'changed', 2_000)
     expect(world.called).toEqual(['tokenURI 0x01 2', 'tokenURI 0x01 3', 'tokenURI 0x01 1'])
+  })
+})
+
+describe('what was read after a block that was reverted', () => {
+  const revert = (number: bigint, isReverted: boolean, version: number) =>
+    stores().warehouse.command(
+      `INSERT INTO reverted_blocks
+       VALUES ('${CHAIN}', ${number}, unhex('${idOf(number).slice(2)}'), ${Number(isReverted)}, ${version})`,
+    )
+  const searched = async (): Promise<readonly string[]> => {
+    const asked: string[] = []
+    const jobQueue = { request: async (name: string, id: string) => void asked.push(`${name} ${id.slice(4, 8)}`) }
+    const { warehouse } = stores()
+    await new UnreadNoticer({ warehouse, jobQueue, nowSec: () => world.nowSec, nowMs: () => 0 }, CHAIN).look()
+    return asked
+  }
+  beforeEach(async () => {
+    await stores().empty()
+    await tellBlock(stores().warehouse, 1, [mint(ART, 1n), mint(ART, 2n), mint(COINS, 1n)])
+    world.block = 9
+    await world.run(COINS)
+    world.block = 10
+    world.uriOf = (_, id) => (id === 1n ? 'data:application/json,{"name":"orphaned"}' : undefined)
+    await world.run(ART)
+    await tellBlock(stores().warehouse, 11, [mint(ART, 3n)])
+    world.block = 11
+    await world.run(ART)
+    world.uriOf = (_, id) => `data:application/json,{"name":"canonical ${id}"}`
+    world.block = 12
+    world.called = []
+  })
+
+  test('is read again, whether there was a document or not, and nothing else is', async () => {
+    expect(await searched()).toEqual([])
+    await revert(10n, true, 1)
+    expect(await searched()).toEqual(['reread-nft-contract 0x01'])
+    expect(await world.run(ART, 'changed')).toEqual({ read: 2, isMore: false })
+    expect(world.called).toEqual(['tokenURI 0x01 1', 'tokenURI 0x01 2'])
+    expect(await documentsOf(stores().warehouse, ART)).toMatchObject([
+      { id: '1', title: 'canonical 1' },
+      { id: '2', title: 'canonical 2' },
+    ])
+    expect(await searched()).toEqual([])
+    expect(await world.run(ART, 'changed')).toEqual({ read: 0, isMore: false })
+  })
+
+  test('is read again beside what the contract says has changed', async () => {
+    await tellBlock(stores().warehouse, 12, [changed(ART, 'MetadataUpdate', { tokenId: 3n })])
+    await revert(10n, true, 1)
+    expect(await world.run(ART, 'changed')).toEqual({ read: 3, isMore: false })
+  })
+
+  test('stands where the block is canonical again', async () => {
+    await revert(10n, true, 1)
+    await revert(10n, false, 2)
+    expect(await searched()).toEqual([])
+    expect(await world.run(ART, 'changed')).toEqual({ read: 0, isMore: false })
   })
 })
