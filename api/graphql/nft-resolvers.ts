@@ -105,7 +105,7 @@ export const nftResolvers = {
       standard === undefined ? { contract } : { contract, standard },
     owners: ({ contract, tokenId }: AskedToken, args: Arguments, { nft }: GraphqlContext) =>
       nft.ask(getOwnersForNft, { ...args, contractAddress: contract, tokenId }),
-    ...lookedUp(['tokenType', 'tokenUri', 'metadataJson', 'metadata', 'error', 'metadataState'], {
+    ...lookedUp(['tokenType', 'tokenUri', 'metadataJson', 'metadata', 'shortened', 'error', 'metadataState'], {
       look: async (key: AskedToken, { nft }: GraphqlContext): Promise<object> => (await nft.tokens.load(key)).asset,
     }),
     lastMetadataSyncTime: (key: AskedToken, _: unknown, { nft }: GraphqlContext) =>

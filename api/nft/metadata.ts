@@ -113,6 +113,7 @@ export async function saidOfTokens(
         // Its numbers stay as they are written, through `JSON.stringify`.
         attributes: textOf(document?.attributes) === null ? null : parseExactly(document?.attributes as string),
       },
+      shortened: [...(state?.shortened ?? []), ...(document?.shortened ?? [])].map(nameOfText),
       error: textOf(state?.error),
       metadata_state: state === undefined ? noState(withMetadata, token.standard) : toState(state),
     }
@@ -127,6 +128,9 @@ export async function tokensMetadata(
 ): Promise<readonly NftAsset[]> {
   return (await toldTokens(scope, tokens, withMetadata)).map(({ asset }) => asset)
 }
+
+/** As an answer calls it. */
+const nameOfText = (name: string): string => (name === 'json' ? 'metadata_json' : name)
 
 const textOf = (text: string | null | undefined): string | null => (text === undefined || text === '' ? null : text)
 

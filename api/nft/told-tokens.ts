@@ -45,8 +45,8 @@ export async function selectTokens(tables: TokenTables, tokens: readonly Token[]
   )
   const told = keys.map((key, i) => known[i] ?? found.get(key) ?? NOTHING_TOLD)
   const [only] = told
-  if (told.length > 1 || only?.document?.is_cut !== true) return told
-  return [{ ...only, document: await selectWhole(tables, keys[0] as string) }]
+  if (told.length > 1 || only === undefined || !isShortened(only)) return told
+  return [{ ...only, ...(await selectWhole(tables, keys[0] as string)) }]
 }
 
 /** By key, those of which something is told. */
@@ -77,11 +77,19 @@ async function lookUpTokens(
   return told
 }
 
-/** The document with what lists leave out. */
-async function selectWhole({ warehouse, chain }: Pick<NftPin, 'warehouse' | 'chain'>, key: string) {
-  const [row] = await warehouse.query<{ whole: string }>(
-    `SELECT whole FROM nft_token_told WHERE chain = ${textSql(chain)} AND token = ${bytesSql(key)} AND kind = 'document'
-     ORDER BY version DESC LIMIT 1`,
+const isShortened = ({ document, state }: ToldToken): boolean =>
+  document?.shortened !== undefined || state?.shortened !== undefined
+
+/** What lists shorten, as it is. */
+async function selectWhole(
+  { warehouse, chain }: Pick<NftPin, 'warehouse' | 'chain'>,
+  key: string,
+): Promise<Partial<ToldToken>> {
+  const rows = await warehouse.query<{ of_kind: keyof ToldToken; whole: string }>(
+    `SELECT toString(kind) AS of_kind, whole FROM nft_token_told WHERE chain = ${textSql(chain)} AND token = ${bytesSql(key)}
+     ORDER BY version DESC LIMIT 1 BY kind`,
   )
-  return row === undefined ? undefined : (JSON.parse(row.whole) as ToldDocument)
+  return Object.fromEntries(
+    rows.filter(({ whole }) => whole !== '').map(({ of_kind, whole }) => [of_kind, JSON.parse(whole)]),
+  )
 }

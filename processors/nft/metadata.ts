@@ -10,7 +10,7 @@ import {
   tokenNotRead,
   tokenRead,
 } from '../../schemas/events/nft-metadata.ts'
-import { listedDocument, type ToldDocument, type ToldState } from '../../schemas/nft/told-token.ts'
+import { listedDocument, listedState, type ToldDocument, type ToldState } from '../../schemas/nft/told-token.ts'
 import { type Projected, type TableRows, versionOf } from '../loop/rows.ts'
 import { nameRows } from './names.ts'
 
@@ -76,20 +76,19 @@ function documentRow(read: TokenRead, version: bigint): TableRows {
     ...{ media: read.media, media_type: read.mediaType, media_external: read.mediaExternal },
     ...{ attributes: read.attributes, read_sec: read.atSec },
   }
-  const listed = listedDocument(document)
-  const whole = listed === document ? '' : JSON.stringify(document)
-  return toldRow(read, { kind: 'document', told: JSON.stringify(listed), whole }, version)
+  return toldRow(read, { kind: 'document', listed: listedDocument(document), whole: document }, version)
 }
 
 interface Told {
   readonly kind: 'document' | 'state'
-  readonly told: string
-  readonly whole: string
+  /** The same object where lists shorten nothing. */
+  readonly listed: ToldDocument | ToldState
+  readonly whole: ToldDocument | ToldState
 }
 
 function toldRow(
   { chain, contract, tokenId }: Pick<TokenRead, 'chain' | 'contract' | 'tokenId'>,
-  { kind, told, whole }: Told,
+  { kind, listed, whole }: Told,
   version: bigint,
 ): TableRows {
   return {
@@ -98,8 +97,8 @@ function toldRow(
       chain: [chain],
       token: bytesOf(`${contract}${tokenId.slice(2)}` as Hex),
       kind: [kind],
-      told: [told],
-      whole: [whole],
+      told: [JSON.stringify(listed)],
+      whole: [listed === whole ? '' : JSON.stringify(whole)],
       version: BigUint64Array.of(version),
     },
   }
@@ -129,7 +128,7 @@ function stateRows(
       version: BigUint64Array.of(version),
     },
   }
-  return [row, toldRow(read, { kind: 'state', told: JSON.stringify(state), whole: '' }, version)]
+  return [row, toldRow(read, { kind: 'state', listed: listedState(state), whole: state }, version)]
 }
 
 function readAt({ chain, contract, block, atSec }: Pick<ContractRead, 'chain' | 'contract' | 'block' | 'atSec'>) {

@@ -11,8 +11,8 @@ export interface ToldDocument {
   /** JSON. */
   readonly attributes: string | null
   readonly read_sec: number
-  /** Long texts are left out: they are in `whole`. */
-  readonly is_cut?: boolean
+  /** Members that are cut, or left out: whole they are in `whole`. */
+  readonly shortened?: readonly string[]
 }
 
 /** How the last attempt to read it ended. */
@@ -26,16 +26,46 @@ export interface ToldState {
   readonly read_sec: number
   /** 0: it is not tried again by itself. */
   readonly retry_sec: number
+  /** As of a document. */
+  readonly shortened?: readonly string[]
 }
 
-/** Of a list of tokens, longer documents, media and attributes are left out: a page of them would be fifty megabytes. */
-const LISTED_BYTES_MAX = 32_768
-const LONG = ['json', 'media', 'media_external', 'attributes'] as const
+// Of lists of tokens, for a page of whole texts would be a hundred megabytes.
 
-/** A document as lists tell it: the same object where nothing is left out. */
+/** Longer documents, media, attributes and URIs are left out: a piece of one is none. */
+const LISTED_BYTES_MAX = 32_768
+/** What people read is cut. */
+const LISTED_TITLE_CHARACTERS_MAX = 1_000
+const LISTED_DESCRIPTION_CHARACTERS_MAX = 4_000
+
+type Shorten = (text: string) => string | null
+
+const leaveOut: Shorten = (text) => (Buffer.byteLength(text) > LISTED_BYTES_MAX ? null : text)
+
+/** Not in the middle of a character. */
+const cutTo =
+  (max: number): Shorten =>
+  (text) =>
+    text.length > max ? text.slice(0, max).replace(/[\ud800-\udbff]$/, '') : text
+
+/** A document as lists tell it: the same object where nothing is shortened. */
 export function listedDocument(document: ToldDocument): ToldDocument {
-  const long = LONG.filter((name) => Buffer.byteLength(document[name] ?? '') > LISTED_BYTES_MAX)
-  return long.length === 0
-    ? document
-    : { ...document, ...Object.fromEntries(long.map((name) => [name, null])), is_cut: true }
+  return shortened(document, {
+    ...{ json: leaveOut, media: leaveOut, media_external: leaveOut, attributes: leaveOut },
+    ...{ title: cutTo(LISTED_TITLE_CHARACTERS_MAX), description: cutTo(LISTED_DESCRIPTION_CHARACTERS_MAX) },
+  })
+}
+
+/** A state as lists tell it: the same object where nothing is shortened. */
+export function listedState(state: ToldState): ToldState {
+  return shortened(state, { token_uri: leaveOut })
+}
+
+function shortened<Told extends ToldDocument | ToldState>(told: Told, by: Readonly<Record<string, Shorten>>): Told {
+  const short = Object.entries(by).flatMap(([name, shorten]) => {
+    const text = told[name as keyof Told]
+    const listed = typeof text === 'string' ? shorten(text) : text
+    return listed === text ? [] : [[name, listed] as const]
+  })
+  return short.length === 0 ? told : { ...told, ...Object.fromEntries(short), shortened: short.map(([name]) => name) }
 }

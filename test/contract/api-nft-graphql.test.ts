@@ -41,7 +41,7 @@ function among(found: unknown, answer: unknown): unknown {
 
 const STATE = 'metadataState { status error attempts lastAttempt nextRetry }'
 const CONTRACT = `contractAddress name symbol tokenType totalSupply totalSupplyBlockNumber deployer deployBlockNumber deployReason ${STATE}`
-const SAID = `contractAddress tokenId tokenType tokenUri metadataJson error ${STATE}
+const SAID = `contractAddress tokenId tokenType tokenUri metadataJson shortened error ${STATE}
   metadata { title description media mediaType mediaExternal attributes } contract { ${CONTRACT} }`
 const PAGE = 'pageKey totalCount coverage { fromBlock toBlock check isWhole reason }'
 const HELD = 'isAmountWhole isInconsistent acquired { blockNumber blockTimestamp } finality'

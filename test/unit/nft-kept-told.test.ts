@@ -21,7 +21,7 @@ async function read(kind: 'contracts' | 'tokens', version: bigint, name = ''): P
   if (kind === 'tokens')
     await warehouse.insert('nft_token_told', {
       ...{ chain: [CHAIN], token: new Uint8Array(Buffer.from(`${ART.slice(2)}${'00'.repeat(31)}01`, 'hex')) },
-      ...{ kind: ['document'], told: [JSON.stringify({ title: name, is_cut: true })] },
+      ...{ kind: ['document'], told: [JSON.stringify({ title: name, shortened: ['json'] })] },
       ...{ whole: [JSON.stringify({ title: `${name}, whole` })], version: BigUint64Array.of(version) },
     })
   await warehouse.insert('nft_metadata_positions', {

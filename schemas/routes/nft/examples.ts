@@ -38,6 +38,7 @@ export const EXAMPLE_ASSET: NftAsset = {
   token_uri: null,
   metadata_json: null,
   metadata: { title: null, description: null, media: null, media_type: null, media_external: null, attributes: null },
+  shortened: [],
   contract: EXAMPLE_COLLECTION,
   error: null,
   metadata_state: EXAMPLE_STATE,

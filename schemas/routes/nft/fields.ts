@@ -169,6 +169,10 @@ export const ASSET_FIELDS = {
   token_uri: textOrNull('As the contract tells it.'),
   metadata_json: textOrNull('The document as it is.'),
   metadata: TokenMetadata,
+  shortened: Type.Array(Type.String(), {
+    description:
+      'Names of texts that are longer than answers of several tokens tell: `title` is cut at 1,000 characters, `description` at 4,000; `token_uri`, `metadata_json`, `media`, `media_external` and `attributes` are null where they have more than 32,768 bytes. Who asks for one token gets them whole.',
+  }),
   contract: NftContract,
   error: textOrNull('Why there is no metadata, as a word.'),
   metadata_state: MetadataState,
