@@ -106,22 +106,18 @@ async function askDeployment(node: ChainNode, ask: AskNode, contract: string): P
   }
   const block = having
   const creations = await creationsIn(ask, block)
-  if (creations === 'too_large') return { ...(await askCreation(ask, contract)), block }
+  if (creations === undefined) return { ...(await askCreation(ask, contract)), block }
   const creation = creations.find(({ contractAddress }) => contractAddress?.toLowerCase() === contract)
   if (creation === undefined) return { block, deployer: null, reason: 'made_by_contract' }
   return { block, deployer: creation.from.toLowerCase(), reason: null }
 }
 
-/** Whoever fills a block with logs makes its receipts as large as they like. */
-async function creationsIn(
-  ask: AskNode,
-  block: number,
-): Promise<readonly Type.Static<typeof Creation>[] | 'too_large'> {
+/** Undefined of a node that does not say: whoever fills a block with logs makes its receipts larger than it tells, and some know no such method. */
+async function creationsIn(ask: AskNode, block: number): Promise<readonly Type.Static<typeof Creation>[] | undefined> {
   try {
-    return (await ask(creationsQuestion(block))) ?? []
+    return (await ask(creationsQuestion(block))) ?? undefined
   } catch (error) {
-    if (error instanceof AnswerTooLarge) return 'too_large'
-    if (error instanceof JsonRpcError) return TOO_LARGE.test(error.message) ? 'too_large' : []
+    if (error instanceof AnswerTooLarge || error instanceof JsonRpcError) return undefined
     throw error
   }
 }

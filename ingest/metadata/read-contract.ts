@@ -23,7 +23,7 @@ export interface ContractQuestion {
   readonly contract: string
   /** As what its tokens were moved: how it behaves, where it does not say what it is. */
   readonly moved: ReadonlySet<TokenStandard>
-  /** Where who made it is known already: a contract is made once. */
+  /** Where it is known already who made it, or that no receipt names them: a contract is made once. */
   readonly known: Deployed | undefined
   /** Unix seconds. */
   readonly nowSec: number

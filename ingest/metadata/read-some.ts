@@ -9,6 +9,7 @@ import {
   type ContractPlace,
   changedAt,
   changedTokens,
+  type KnownContract,
   knownContract,
   movedAs,
   tokenOf,
@@ -117,12 +118,16 @@ async function readContractNow(reading: ReadingSome, place: ContractPlace): Prom
   const { warehouse, node, writer, recently, now } = reading
   const known = await knownContract(warehouse, place)
   const moved = await movedAs(warehouse, place)
-  // What nobody could say before may be said now, by another node.
-  const deployed = known?.deployed.deployReason === null ? known.deployed : undefined
+  const deployed = known !== undefined && isSettled(known) ? known.deployed : undefined
   const { event, tokenType } = await readContract(node, { ...place, moved, known: deployed, nowSec: now() })
   await writer.append('nft.metadata', [event])
   recently.add(nameOf(place, 'contract'))
   return tokenType
+}
+
+/** Whether asking again how a contract came to be would say the same. What nobody could say may be said later, by another node. */
+function isSettled({ isReverted, deployed: { deployReason } }: KnownContract): boolean {
+  return !isReverted && (deployReason === null || deployReason === 'made_by_contract')
 }
 
 /** Reads one token, or what the contract says of itself, whatever was read before: somebody has asked. */

@@ -191,6 +191,15 @@ test('where the receipts of its block are too large, a contract is known by what
   expect(await node.deploymentOf(CONTRACT)).toEqual({ block: 617, deployer: MAKER, reason: null })
 })
 
+test.each<[string, object | null]>([
+  ['that knows no such method', { error: { code: -32_601, message: 'the method does not exist' } }],
+  ['that has none of its block', { result: null }],
+])('of a node %s, no receipts say nothing of who made a contract', async (_, receipts) => {
+  answer = (question) =>
+    codeFrom(617)(question) ?? (question.method === 'eth_getBlockReceipts' ? (receipts as never) : undefined)
+  expect(await node.deploymentOf(CONTRACT)).toEqual({ block: 617, deployer: null, reason: 'no_old_states' })
+})
+
 test('what nobody can show is not told, and why', async () => {
   answer = (question) => codeFrom(617)(question) ?? receipts(null)(question)
   expect(await node.deploymentOf(CONTRACT)).toEqual({ block: 617, deployer: null, reason: 'made_by_contract' })

@@ -111,6 +111,8 @@ export class World {
   told: EncodedEvent[] = []
   fetched: string[] = []
   called: string[] = []
+  /** Contracts whose making was asked for. */
+  searched: string[] = []
   /** How contracts came to be. */
   deployment: Deployment = { block: 3, deployer: ALICE, reason: null }
   /** Of a token, by `tokenURI` or `uri`; undefined reverts, and an answer is what the node says. */
@@ -122,7 +124,10 @@ export class World {
       block: { number: this.block, hash: idOf(BigInt(this.block)), timeSec: 1_700_000_000 },
       answers: calls.map(({ to, data }) => this.#called(to, data)),
     }),
-    deploymentOf: async () => this.deployment,
+    deploymentOf: async (contract) => {
+      this.searched.push(contract)
+      return this.deployment
+    },
     [Symbol.asyncDispose]: async () => {},
   }
 

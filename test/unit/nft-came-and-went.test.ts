@@ -93,6 +93,45 @@ describe('the supply of a contract', () => {
   })
 })
 
+describe('how a contract came to be', () => {
+  test.each([
+    ['once, where it is known', { block: 3, deployer: ALICE, reason: null }, 1],
+    [
+      'once, where a contract has made it, which no receipt will ever name',
+      { block: 3, deployer: null, reason: 'made_by_contract' },
+      1,
+    ],
+    ['again, where another node may know', { block: null, deployer: null, reason: 'no_old_states' }, 2],
+  ] as const)('is asked %s', async (_, deployment, times) => {
+    world.deployment = deployment
+    await happens(10, mint(ART, 1n))
+    await world.run(ART)
+    await happens(11, mint(ART, 2n))
+    await world.run(ART)
+    expect(types()).toEqual(['nft.contract-read', 'nft.token-read'])
+    expect(world.searched).toHaveLength(times)
+    const [row] = await stores().warehouse.query<Record<string, unknown>>(
+      'SELECT deploy_block, deploy_reason FROM nft_contracts FINAL',
+    )
+    expect(row).toEqual({ deploy_block: String(deployment.block ?? -1), deploy_reason: deployment.reason ?? '' })
+  })
+
+  test.each([null, 'made_by_contract'] as const)(
+    'is asked again after a block that was reverted: %s',
+    async (reason) => {
+      world.deployment = { block: 10, deployer: reason === null ? ALICE : null, reason }
+      await happens(10, mint(ART, 1n))
+      await world.run(ART)
+      await stores().warehouse.command(
+        `INSERT INTO reverted_blocks VALUES ('${CHAIN}', 10, unhex('${idOf(10n).slice(2)}'), 1, 1)`,
+      )
+      world.block = 11
+      await world.run(ART, 'changed')
+      expect(world.searched).toHaveLength(2)
+    },
+  )
+})
+
 describe('a token that was not there when it was read', () => {
   beforeEach(async () => {
     world.uriOf = () => undefined
