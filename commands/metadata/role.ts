@@ -5,6 +5,7 @@ import { UnreadNoticer } from '../../ingest/metadata/notice-unread.ts'
 import { type Done, type ReadingSome, type Run, readAsked, readSome } from '../../ingest/metadata/read-some.ts'
 import { Recently } from '../../ingest/metadata/recently.ts'
 import { CHANGED_AT_ONCE, CONTRACTS_AT_ONCE, takeTurn } from '../../ingest/metadata/take-turn.ts'
+import type { Hex } from '../../schemas/eth/hex.ts'
 import { readNftContract, refreshNft, rereadNftContract } from '../../schemas/jobs/read-nft.ts'
 import { retryWithBackoff } from '../../schemas/retry.ts'
 import { pause } from '../../schemas/wait.ts'
@@ -57,6 +58,7 @@ async function readMetadata(held: Held, signal: AbortSignal): Promise<void> {
     warehouse: held.ports.warehouse,
     writer: held.lease,
     recently: new Recently(() => performance.now()),
+    cursors: new Map<string, Hex>(),
   }
   const readingOf = (chain: string): ReadingSome | undefined => {
     const node = nodes.of(chain)

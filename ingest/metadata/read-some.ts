@@ -1,5 +1,6 @@
 import type { EventWriter } from '../../infra/ports/event-log.ts'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { Hex } from '../../schemas/eth/hex.ts'
 import type { RefreshNftInput } from '../../schemas/jobs/read-nft.ts'
 import { type ContractType, readContract } from './read-contract.ts'
 import { type Reading, readToken, type TokenQuestion } from './read-token.ts'
@@ -27,11 +28,15 @@ const RUN_MS_MAX = 15_000
 const TOKENS_AT_ONCE = 4
 /** What a contract says of itself is read again so often at least while its tokens move. */
 const CONTRACT_STANDS_SEC = 600
+/** Of a contract without one, the next turn begins with the first token. */
+const CURSORS_MAX = 100_000
 
 export interface ReadingSome extends Reading {
   readonly warehouse: WarehouseReader
   readonly writer: EventWriter
   readonly recently: Recently
+  /** Of contracts of which there is more to read, or that change: the token behind which the next turn goes on, the newest entry last. */
+  readonly cursors: Map<string, Hex>
 }
 
 /** How many tokens of a contract are read at once while so many contracts wait: at least one, so that all of them go on. */
@@ -56,19 +61,37 @@ export interface Done {
  * Throws AppError of a node fault; what was read before is told.
  */
 export async function readSome(reading: ReadingSome, run: Run, signal: AbortSignal): Promise<Done> {
-  await readContractIfNew(reading, run)
+  const { warehouse, recently, cursors, now } = reading
+  const cursor = nameOf(run, run.which)
+  const after = cursors.get(cursor)
+  const looked = nameOf(run, 'looked at')
+  // Whether any token came or went is asked of all of them: while they are walked, once a minute.
+  if (run.which === 'changed' || after === undefined || !recently.has(looked)) {
+    await readContractIfNew(reading, run)
+    recently.add(looked)
+  }
   const limit = tokensPerRun(run.contractsWaiting)
-  // Those that were read a moment ago may stand before those that were not.
-  const asked = limit + RUN_TOKENS_MAX
-  const { warehouse, recently, now } = reading
+  const walk = { after, limit }
   const found =
     run.which === 'unread'
-      ? await unreadTokens(warehouse, run, { nowSec: now(), limit: asked })
-      : await changedTokens(warehouse, run, asked)
+      ? await unreadTokens(warehouse, run, { ...walk, nowSec: now() })
+      : await changedTokens(warehouse, run, walk)
   const waiting = found.filter(({ tokenId }) => !recently.has(nameOf(run, tokenId)))
-  const some = waiting.slice(0, limit)
-  const read = await readTokens(reading, run, some, signal)
-  return { read, isMore: read < waiting.length || found.length === asked }
+  const read = await readTokens(reading, run, waiting, signal)
+  const isMore = read < waiting.length || found.length === limit
+  const next = waiting[read]
+  const passed = next === undefined ? found.length : found.indexOf(next)
+  const to = found[passed - 1]?.tokenId ?? after
+  // What has changed again and again is not begun anew: those come first that were read longest ago.
+  moveCursor(cursors, cursor, isMore || run.which === 'changed' ? to : undefined)
+  return { read, isMore }
+}
+
+function moveCursor(cursors: ReadingSome['cursors'], cursor: string, to: Hex | undefined): void {
+  cursors.delete(cursor)
+  if (to !== undefined) cursors.set(cursor, to)
+  const [oldest] = cursors.size > CURSORS_MAX ? cursors.keys() : []
+  if (oldest !== undefined) cursors.delete(oldest)
 }
 
 function nameOf({ chain, contract }: ContractPlace, tokenId: string): string {

@@ -182,7 +182,9 @@ export class World {
       },
     },
     recently: this.recently,
+    cursors: this.cursors,
   })
+  readonly cursors = new Map<string, Hex>()
   recently = new Recently(() => this.nowMs)
 
   constructor(warehouse: () => Warehouse) {
