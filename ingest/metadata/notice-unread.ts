@@ -7,6 +7,8 @@ import { REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
 export const REREAD_DELAY_MS = 10_000
 /** Contracts of one question; what is beyond them the next look finds. */
 const CONTRACTS_MAX = 5_000
+/** Ranges of tokens that a contract says have changed, the newest, each of which is compared with all of its tokens. */
+const RANGES_MAX = 100
 /** How often all tables are asked what was missed: what a queue lost, what came while nobody looked, what is due again. */
 const SEARCH_EVERY_MS = 30_000
 /** What a contract says of itself is read again so often at most while its tokens are minted or burned. */
@@ -98,7 +100,13 @@ export class UnreadNoticer {
   async #search(): Promise<readonly { readonly kind: Kind; readonly contract: string }[]> {
     const { warehouse, nowSec } = this.#noticing
     const now = nowSec()
-    const params = { chain: this.#chain, nowSec: now, restedSec: now - CONTRACT_RESTS_SEC, limit: CONTRACTS_MAX }
+    const params = {
+      chain: this.#chain,
+      nowSec: now,
+      restedSec: now - CONTRACT_RESTS_SEC,
+      limit: CONTRACTS_MAX,
+      ranges: RANGES_MAX,
+    }
     const rows = await warehouse.query<{ address: string; kind: Kind }>(
       `SELECT DISTINCT lower(hex(contract)) AS address, 'moved' AS kind FROM nft_tokens
        WHERE chain = {chain:String} AND (contract, token_id) NOT IN (
@@ -128,17 +136,26 @@ export class UnreadNoticer {
        WHERE chain = {chain:String} AND (contract, token_id) IN (
          SELECT contract, token_id FROM nft_token_states FINAL
          WHERE chain = {chain:String} AND block_hash IN (${REVERTED_SQL})
+         UNION ALL
+         SELECT contract, token_id FROM (
+           SELECT contract, token_id, block_number AS read FROM nft_token_states FINAL WHERE chain = {chain:String}
+         ) AS states
+         INNER JOIN (
+           SELECT contract, first_id AS token_id, max(block_number) AS changed FROM nft_metadata_changes
+           WHERE chain = {chain:String} AND event != 'ContractURIUpdated' AND first_id = last_id GROUP BY contract, first_id
+         ) AS changes USING (contract, token_id)
+         WHERE read < changed
+         UNION ALL
+         SELECT contract, token_id FROM (
+           SELECT contract, token_id, block_number AS read FROM nft_token_states FINAL WHERE chain = {chain:String}
+         ) AS states
+         INNER JOIN (
+           SELECT contract, first_id, last_id, max(block_number) AS changed FROM nft_metadata_changes
+           WHERE chain = {chain:String} AND event != 'ContractURIUpdated' AND first_id < last_id
+           GROUP BY contract, first_id, last_id ORDER BY changed DESC LIMIT {ranges:UInt32} BY contract
+         ) AS changes USING contract
+         WHERE read < changed AND token_id >= first_id AND token_id <= last_id
        )
-       LIMIT {limit:UInt32}
-       UNION ALL
-       SELECT lower(hex(changes.contract)) AS address, 'changed' AS kind FROM (
-         SELECT contract, max(block_number) AS changed FROM nft_metadata_changes
-         WHERE chain = {chain:String} AND event != 'ContractURIUpdated' GROUP BY contract
-       ) AS changes
-       INNER JOIN (
-         SELECT contract, min(block_number) AS oldest FROM nft_token_states FINAL WHERE chain = {chain:String} GROUP BY contract
-       ) AS tokens ON tokens.contract = changes.contract
-       WHERE oldest < changed
        LIMIT {limit:UInt32}
        UNION ALL
        SELECT lower(hex(changes.contract)) AS address, 'changed' AS kind FROM (

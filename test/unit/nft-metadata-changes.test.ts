@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { UnreadNoticer } from '../../ingest/metadata/notice-unread.ts'
-import { ART, CHAIN, COINS, changed, documentsOf, idOf, MAX, mint, tellBlock, World } from './given-metadata.ts'
+import { readAsked } from '../../ingest/metadata/read-some.ts'
+import { ART, CHAIN, COINS, changed, documentsOf, idOf, MAX, mint, tell, tellBlock, World } from './given-metadata.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
 const stores = storesOfFile()
@@ -8,6 +9,15 @@ let world: World
 beforeEach(() => {
   world = new World(() => stores().warehouse)
 })
+
+/** The contracts that a search of the tables asks for. */
+async function searched(): Promise<readonly string[]> {
+  const asked: string[] = []
+  const jobQueue = { request: async (name: string, id: string) => void asked.push(`${name} ${id.slice(4, 8)}`) }
+  const { warehouse } = stores()
+  await new UnreadNoticer({ warehouse, jobQueue, nowSec: () => world.nowSec, nowMs: () => 0 }, CHAIN).look()
+  return asked
+}
 
 describe('what contracts say has changed', () => {
   test.each<[string, Record<string, unknown>, readonly string[]]>([
@@ -34,6 +44,32 @@ describe('what contracts say has changed', () => {
     const own = world.told.filter(({ type }) => type === 'nft.contract-read')
     expect(own).toHaveLength(name === 'ContractURIUpdated' ? 1 : 0)
     expect(await world.run(ART, 'changed')).toMatchObject({ read: 0 })
+  })
+
+  test.each<[string, Record<string, unknown>]>([
+    ['MetadataUpdate', { tokenId: 2n }],
+    ['BatchMetadataUpdate', { fromTokenId: 2n, toTokenId: 3n }],
+  ])('is searched for until it was read again, though others were read longer ago: %s %s', async (name, args) => {
+    await stores().empty()
+    await tellBlock(
+      stores().warehouse,
+      1,
+      [1n, 2n, 3n].map((id) => mint(ART, id)),
+    )
+    await world.run(ART)
+    await tellBlock(stores().warehouse, 11, [changed(ART, name, args)])
+    expect(await searched()).toEqual(['reread-nft-contract 0x01'])
+    world.block = 12
+    await world.run(ART, 'changed')
+    expect(await searched()).toEqual([])
+  })
+
+  test('is not searched for of a token that nobody saw moved', async () => {
+    await stores().empty()
+    await readAsked(world.reading(), { chain: CHAIN, contract: COINS, tokenId: idOf(7n) })
+    await tell(stores().warehouse, 'nft.metadata', world.told)
+    await tellBlock(stores().warehouse, 11, [changed(COINS, 'URI', { value: '', id: 7n })])
+    expect(await searched()).toEqual([])
   })
 
   test('of more changes than are told apart is everything since the oldest of those', async () => {
@@ -83,13 +119,6 @@ describe('what was read after a block that was reverted', () => {
       `INSERT INTO reverted_blocks
        VALUES ('${CHAIN}', ${number}, unhex('${idOf(number).slice(2)}'), ${Number(isReverted)}, ${version})`,
     )
-  const searched = async (): Promise<readonly string[]> => {
-    const asked: string[] = []
-    const jobQueue = { request: async (name: string, id: string) => void asked.push(`${name} ${id.slice(4, 8)}`) }
-    const { warehouse } = stores()
-    await new UnreadNoticer({ warehouse, jobQueue, nowSec: () => world.nowSec, nowMs: () => 0 }, CHAIN).look()
-    return asked
-  }
   beforeEach(async () => {
     await stores().empty()
     await tellBlock(stores().warehouse, 1, [mint(ART, 1n), mint(ART, 2n), mint(COINS, 1n)])
