@@ -1,6 +1,7 @@
 import {
   type DocumentNode,
   type FieldNode,
+  type FragmentDefinitionNode,
   type GraphQLObjectType,
   type GraphQLSchema,
   getArgumentValues,
@@ -16,13 +17,14 @@ import { parseUtcOffset } from '../../schemas/eth/utc-offset.ts'
 import { HISTORY_STEPS } from '../../schemas/routes/validators/validator-history.ts'
 import { dayWindow, nowBy } from '../rewards/day-window.ts'
 import { FIRST_DEFAULT, monthsIn, monthWindow, WINDOW_DAYS_MAX_GRAPHQL } from './analyst-windows.ts'
+import { INTROSPECTION_MAX, IntrospectionCount } from './introspection-cost.ts'
 import { LOOKUPS_MAX, NFT_COSTS } from './nft-cost.ts'
 
 /** Fields that an answer may hold: about a second of work. */
 export const COST_MAX = 500_000
 export const DEPTH_MAX = 8
 /** Statements that a query may take: equal fields with equal arguments share theirs. */
-export const STATEMENTS_MAX = 20
+export const STATEMENTS_MAX = 24
 /** Mainnet: 7,200 slots of 12 seconds, 32 to an epoch. */
 const EPOCHS_PER_DAY = 225
 /** Above what a mainnet validator proposes in a day (7,200 blocks among a million), for small networks. */
@@ -34,6 +36,8 @@ export interface Cost {
   readonly cost: number
   readonly depth: number
   readonly statements: number
+  /** Fields that the answer holds of the schema; exact up to `INTROSPECTION_MAX`. */
+  readonly introspected: number
   /** Values of `pageKey`, which say which block an answer about tokens is of. */
   readonly pageKeys: readonly string[]
 }
@@ -52,11 +56,12 @@ interface Measurement {
   readonly variables: Readonly<Record<string, unknown>>
   readonly nowMs: number
   readonly validators: number
-  readonly fragments: ReadonlyMap<string, { readonly type: string; readonly selection: SelectionSetNode }>
+  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>
   /** A fragment is measured once, however often it is spread. */
   readonly measured: Map<string, Part>
   /** Statements that fields take, by name and arguments: equal ones share theirs. */
   readonly asked: Map<string, number>
+  readonly introspection: IntrospectionCount
   readonly pageKeys: Set<string>
 }
 
@@ -74,7 +79,7 @@ export interface CostInput {
 /**
  * Fields that the answer of an operation may hold, how deep they are nested, and the statements that they take: lists count as
  * long as their arguments and the account allow.
- * Introspection is free here, the validation rules bound it. Undefined when the operation or its variables are wrong, which
+ * Fields of the schema are counted by themselves, and how deep they are is for the validation rules. Undefined when the operation or its variables are wrong, which
  * the execution will report.
  */
 export function measureCost(input: CostInput): Cost | undefined {
@@ -86,18 +91,20 @@ export function measureCost(input: CostInput): Cost | undefined {
   if (values.coerced === undefined) return undefined
   const fragments = new Map(
     document.definitions.flatMap((definition) =>
-      definition.kind === Kind.FRAGMENT_DEFINITION
-        ? [[definition.name.value, { type: definition.typeCondition.name.value, selection: definition.selectionSet }]]
-        : [],
+      definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition]] : [],
     ),
   )
   const asked = new Map<string, number>()
   const measured = new Map<string, Part>()
   const pageKeys = new Set<string>()
-  const measurement = { schema, variables: values.coerced, nowMs, validators, fragments, measured, asked, pageKeys }
+  const introspection = new IntrospectionCount({ schema, variables: values.coerced, fragments })
+  const measurement = {
+    ...{ schema, variables: values.coerced, nowMs, validators, fragments },
+    ...{ measured, asked, introspection, pageKeys },
+  }
   const { cost, depth, each, shared } = measureSelection(measurement, root, operation.selectionSet)
   const statements = asked.values().reduce((sum, some) => sum + some, each + shared)
-  return { cost, depth, statements, pageKeys: [...pageKeys] }
+  return { cost, depth, statements, introspected: introspection.fields, pageKeys: [...pageKeys] }
 }
 
 function measureSelection(measurement: Measurement, type: GraphQLObjectType, selection: SelectionSetNode): Part {
@@ -119,16 +126,17 @@ function measureFragment(measurement: Measurement, name: string): Part {
   const known = measurement.measured.get(name)
   if (known !== undefined) return known
   const fragment = measurement.fragments.get(name)
-  const type = fragment === undefined ? undefined : measurement.schema.getType(fragment.type)
+  const type = fragment === undefined ? undefined : measurement.schema.getType(fragment.typeCondition.name.value)
   const cost =
-    fragment !== undefined && isObjectType(type) ? measureSelection(measurement, type, fragment.selection) : NOTHING
+    fragment !== undefined && isObjectType(type) ? measureSelection(measurement, type, fragment.selectionSet) : NOTHING
   measurement.measured.set(name, cost)
   return cost
 }
 
 function measureField(measurement: Measurement, parent: GraphQLObjectType, node: FieldNode): Part {
   const field = parent.getFields()[node.name.value]
-  if (field === undefined) return NOTHING
+  // The others are of every type, or of the root and ask for the schema.
+  if (field === undefined) return measurement.introspection.counts(node) ? NOTHING : { ...NOTHING, cost: 1, depth: 1 }
   const type = getNamedType(field.type)
   const name = `${parent.name}.${field.name}`
   const args = getArgumentValues(field, node, measurement.variables)
@@ -153,6 +161,7 @@ function measureField(measurement: Measurement, parent: GraphQLObjectType, node:
 const NOTHING: Part = { cost: 0, depth: 0, each: 0, shared: 0 }
 
 const STATEMENTS_OF: Readonly<Record<string, number>> = {
+  'Query.validators': 1,
   'Query.days': 1,
   'Query.localDays': 4,
   'Query.histories': 6,
@@ -241,7 +250,9 @@ function toText(value: unknown): string | undefined {
 }
 
 /** The sentence for a query that is too large, with what was computed, or undefined when it may run. */
-export function costRefusal({ cost, depth, statements }: Omit<Cost, 'pageKeys'>): string | undefined {
+export function costRefusal({ cost, depth, statements, introspected }: Omit<Cost, 'pageKeys'>): string | undefined {
+  if (introspected > INTROSPECTION_MAX)
+    return `the query asks for more than ${INTROSPECTION_MAX} fields of the schema: ask for a list of it once, or for single types by __type(name:)`
   if (statements > STATEMENTS_MAX) {
     return `the query takes ${statements} statements, the limit is ${STATEMENTS_MAX}: equal fields with equal arguments share one, and a list within a list is one for each item; ask the rest in another query`
   }

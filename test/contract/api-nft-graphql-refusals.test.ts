@@ -31,11 +31,11 @@ describe('refusals', () => {
     [`nft(block: "finalized") { validAt { blockNumber } }`, /no block is known to be final/],
     [
       `nft { transfers(maxCount: 1000) { transfers { token { metadata { title } } } } }`,
-      /the query takes 25 statements, the limit is 20/,
+      /the query takes 25 statements, the limit is 24/,
     ],
     [
       `nft { owner(address: "${ANN}") { contracts(pageSize: 5) { contracts { contract { owners { totalCount } } } } } }`,
-      /the query takes 30 statements, the limit is 20/,
+      /the query takes 30 statements, the limit is 24/,
     ],
   ])('of %s say why', async (question, message) => {
     const { status, body } = await post(`{ ${question} }`)

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import { buildSchema, parse } from 'graphql/index.js'
+import { buildSchema, execute, getIntrospectionQuery, parse } from 'graphql/index.js'
 import { expect, test } from 'vitest'
-import { COST_MAX, costRefusal, DEPTH_MAX, measureCost } from '../../api/graphql/cost.ts'
+import { COST_MAX, costRefusal, DEPTH_MAX, measureCost, STATEMENTS_MAX } from '../../api/graphql/cost.ts'
+import { INTROSPECTION_MAX } from '../../api/graphql/introspection-cost.ts'
 
 const files = ['schema.graphql', 'analysts.graphql', 'proof.graphql', 'nft.graphql'].map(
   (file) => new URL(`../../schemas/${file}`, import.meta.url),
@@ -27,6 +28,7 @@ test.each([
   ['{ days { ...day } } fragment day on AccountDay { date }', 2, 2],
   ['{ ... on Query { newestEpoch } }', 1, 1],
   ['{ __schema { types { fields { type { ofType { ofType { name } } } } } } }', 0, 0],
+  ['{ __typename validators(first: 3) { nodes { a: __typename b: __typename } } }', 1 + 1 + 3 * (1 + 2), 3],
   [
     '{ proof(pubkey: "0x", date: "2026-11-19") { epochs(first: 3) { epoch effects { slot } } } }',
     1 + 1 + 3 * (1 + 33),
@@ -51,9 +53,56 @@ test.each([
   ['{ newestEpoch }', 0],
   ['{ a: days { date } b: days { date } }', 1],
   ['{ a: days { date } b: days(from: "2026-11-18") { date } }', 2],
-  ['{ validators { totalCount nodes { days { epochs { blocks { slot } } blocks { slot } } } } }', 4],
+  ['{ validators { totalCount nodes { days { epochs { blocks { slot } } blocks { slot } } } } }', 5],
+  ['{ a: validators(first: 1) { totalCount } b: validators(first: 2) { totalCount } }', 2],
 ] as const)('%s takes %i statements', (query, statements) => {
   expect(measure(query)?.statements).toBe(statements)
+})
+
+/** How many fields an answer holds. */
+function fieldsIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const inner = Object.values(value)
+  return (Array.isArray(value) ? 0 : inner.length) + inner.reduce<number>((sum, one) => sum + fieldsIn(one), 0)
+}
+
+const EVERYTHING = getIntrospectionQuery({
+  descriptions: true,
+  specifiedByUrl: true,
+  directiveIsRepeatable: true,
+  schemaDescription: true,
+  inputValueDeprecation: true,
+  experimentalDirectiveDeprecation: true,
+  oneOf: true,
+})
+
+test.each([
+  EVERYTHING,
+  getIntrospectionQuery(),
+  '{ __schema { __typename queryType { name } mutationType { name } } }',
+  '{ a: __type(name: "Validator") { fields { name args { name } } } b: __type(name: "Nothing") { name } }',
+  '{ __schema { types { ...a ...a } } } fragment a on __Type { enumValues { name } ...b } fragment b on __Type { kind }',
+  '{ ...root } fragment root on Query { __schema { directives { args(includeDeprecated: true) { type { name } } } } }',
+])('counts of the schema what the answer to %s holds', (query) => {
+  const measured = measure(query)
+  expect(measured?.introspected).toBe(fieldsIn(execute({ schema, document: parse(query) })) - 1)
+  expect(measured !== undefined && costRefusal(measured)).toBeUndefined()
+})
+
+test.each([
+  ['lists within lists', '{ __schema { types { ...a b: fields { type { ...a } } } } } fragment a on __Type { FIELDS }'],
+  [
+    'lists beside lists',
+    `{ ${Array.from({ length: 60 }, (_, at) => `a${at}: __schema { ...a }`).join(' ')} }
+    fragment a on __Schema { types { FIELDS } }`,
+  ],
+])('refuses %s of the schema without walking through all of them', (_, query) => {
+  const fields = Array.from({ length: 60 }, (_, at) => `f${at}: fields { name description args { name } }`).join(' ')
+  const measured = measure(query.replace('FIELDS', fields))
+  expect(measured?.introspected).toBeLessThan(2 * INTROSPECTION_MAX)
+  expect(measured !== undefined && costRefusal(measured)).toContain(
+    `more than ${INTROSPECTION_MAX} fields of the schema`,
+  )
 })
 
 const OWNER = 'owner(address: "0x1")'
@@ -103,12 +152,13 @@ test('measures fragments that spread each other twofold in time that grows with 
 })
 
 test('says what was computed and what the limit is', () => {
-  expect(costRefusal({ cost: COST_MAX, depth: DEPTH_MAX, statements: 1 })).toBeUndefined()
-  expect(costRefusal({ cost: 1, depth: 1, statements: 21 })).toContain('takes 21 statements, the limit is 20')
-  expect(costRefusal({ cost: COST_MAX + 1, depth: 1, statements: 1 })).toContain(
-    `${COST_MAX + 1} fields, the limit is ${COST_MAX}`,
+  const most = { cost: COST_MAX, depth: DEPTH_MAX, statements: STATEMENTS_MAX, introspected: INTROSPECTION_MAX }
+  expect(costRefusal(most)).toBeUndefined()
+  expect(costRefusal({ ...most, statements: STATEMENTS_MAX + 1 })).toContain(
+    `takes ${STATEMENTS_MAX + 1} statements, the limit is ${STATEMENTS_MAX}`,
   )
-  expect(costRefusal({ cost: 1, depth: DEPTH_MAX + 1, statements: 1 })).toContain(
+  expect(costRefusal({ ...most, cost: COST_MAX + 1 })).toContain(`${COST_MAX + 1} fields, the limit is ${COST_MAX}`)
+  expect(costRefusal({ ...most, depth: DEPTH_MAX + 1 })).toContain(
     `${DEPTH_MAX + 1} levels deep, the limit is ${DEPTH_MAX}`,
   )
 })
