@@ -3,7 +3,15 @@ import { isDeepStrictEqual } from 'node:util'
 import { AppError } from '../../schemas/errors.ts'
 import type { Log } from '../ports/log.ts'
 import { WakeUps } from '../wake-ups.ts'
-import { type ConfigDiff, chainName, diffConfig, hostName, isEmptyDiff, type NamedDiff } from './diff-config.ts'
+import {
+  type ConfigDiff,
+  chainName,
+  diffConfig,
+  hostName,
+  isEmptyDiff,
+  type LiveSettings,
+  type NamedDiff,
+} from './diff-config.ts'
 import { gatewayName } from './gateway.ts'
 import type { Config } from './types.ts'
 
@@ -26,14 +34,18 @@ export interface WatchOptions {
 const POLL_MS = 2_000
 const RELOAD_SIGNAL = 'SIGHUP'
 
-/** Settings that are read at the start only, as the file spells them. */
-const FIXED_SETTINGS = {
+/** Settings that are read at the start only, as the file spells them: all that are not taken over. */
+export const FIXED_SETTINGS = {
   host: 'http.host',
   port: 'http.port',
+  corsOrigins: 'http.cors_origins',
   dataDirectory: 'data',
   logLevel: 'log_level',
   mode: 'servers',
   concurrency: 'ingest.concurrency',
+  unproven: 'figures.unproven',
+  vault: 'vault',
+  statements: 'statements',
   nft: 'nft',
   plans: 'plans',
   webhooks: 'webhooks',
@@ -44,7 +56,7 @@ const FIXED_SETTINGS = {
   quote: 'quote',
   trustedProxies: 'http.trusted_proxies',
   devnet: 'devnet',
-} as const satisfies Partial<Record<keyof Config, string>>
+} as const satisfies Record<Exclude<keyof Config, keyof LiveSettings | 'file'>, string>
 
 /**
  * Takes over changes of the chains and of the gateway while the program runs: on SIGHUP at once, otherwise when

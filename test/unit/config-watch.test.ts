@@ -6,12 +6,36 @@ import { readConfig } from '../../infra/config/config.ts'
 import { type ConfigDiff, isEmptyDiff } from '../../infra/config/diff-config.ts'
 import { gatewayName } from '../../infra/config/gateway.ts'
 import type { Config } from '../../infra/config/types.ts'
-import { watchConfig } from '../../infra/config/watch.ts'
+import { FIXED_SETTINGS, watchConfig } from '../../infra/config/watch.ts'
 import type { Log } from '../../infra/ports/log.ts'
 
 const POLL_MS = 5
 /** Far above the test's limit: only the signal can be the reason. */
 const NEVER_MS = 3_600_000
+
+/** A file with one setting more, by how it is told that the setting needs a restart. */
+const RESTARTS: Readonly<Record<string, string>> = {
+  'http.host': 'http: { host: 127.0.0.2 }',
+  'http.port': 'http: { port: 2 }',
+  'http.cors_origins': 'http: { cors_origins: ["https://dashboard.example"] }',
+  'http.trusted_proxies': 'http: { trusted_proxies: [10.0.0.0/8] }',
+  data: 'data: ./elsewhere',
+  log_level: 'log_level: warn',
+  servers:
+    'servers: { kafka: { brokers: ["127.0.0.1:1"] }, redis: { url: "redis://127.0.0.1:1" }, clickhouse: { url: "http://127.0.0.1:1" } }',
+  'ingest.concurrency': 'ingest: { concurrency: 1 }',
+  'figures.unproven': 'figures: { unproven: serve }',
+  vault: 'vault: { web3signer: "http://127.0.0.1:1" }',
+  statements: 'statements: { key: "file:statements" }',
+  nft: 'nft: { requests_per_second: 1 }',
+  plans: 'plans: { default: { requests_per_day: 1 } }',
+  webhooks: 'webhooks: { key: "file:webhooks" }',
+  accounts: 'accounts: { key: "file:accounts" }',
+  mail: 'mail: { folder: ./mail }',
+  metadata: 'metadata: { allowed_server: "127.0.0.1:1" }',
+  validators: 'validators: { unfunded_max: 1 }',
+  quote: 'quote: { chain: b_one, account: demo }',
+}
 
 type Entry = { readonly fields: object; readonly message: string }
 
@@ -223,6 +247,14 @@ describe('watching the configuration', () => {
     expect((await entries.next()).fields).toEqual({ settings: ['http.port', 'log_level'] })
     const { config } = await changes.next()
     expect([config.port, config.logLevel, config.chains.length]).toEqual([1, 'info', 2])
+  })
+
+  it.each(Object.values(FIXED_SETTINGS))('says that %s needs a restart', async (setting) => {
+    const beacon = 'b_one: { beacon: { urls: ["http://127.0.0.1:1"] }, execution: { urls: ["http://127.0.0.1:2"] } }'
+    const followed = `chains:\n  ${beacon}\n`
+    watch(followed)
+    replace(setting === 'devnet' ? 'chains:\n' : `${RESTARTS[setting]}\n${followed}`)
+    expect((await entries.next()).fields).toEqual({ settings: expect.arrayContaining([setting]) })
   })
 
   it('does not go from nodes to the devnet', async () => {
