@@ -219,7 +219,9 @@ async function report(action: () => Promise<void> | void, signal?: AbortSignal):
     }
     if (!(error instanceof AppError)) throw error
     for (const sentence of error.message.split('\n')) process.stderr.write(`epochline: ${sentence}\n`)
-    process.exitCode = error.code === 'config' || error.code === 'usage' ? EXIT_USAGE : EXIT_FAILED
+    // What is refused of a command that was ended is not for how it was used.
+    const isUsage = (error.code === 'config' || error.code === 'usage') && signal?.aborted !== true
+    process.exitCode = isUsage ? EXIT_USAGE : EXIT_FAILED
   }
 }
 

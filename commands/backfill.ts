@@ -9,6 +9,7 @@ import { BlockEvidenceReader } from '../ingest/execution/block-evidence.ts'
 import { openLogFacts } from '../processors/loop/log-facts.ts'
 import { AppError } from '../schemas/errors.ts'
 import { formatBeaconIdentity } from '../schemas/eth/chain-identity.ts'
+import { isAbortOf } from '../schemas/wait.ts'
 import { devnetUrls, openChainNodes } from './chain-nodes.ts'
 import { nowSec, type Setting } from './setting.ts'
 
@@ -29,16 +30,22 @@ export async function runBackfill(setting: Setting, range: RangeOptions): Promis
   const blocks = parseBlockRange(range)
   if (blocks !== undefined && range.plan)
     throw new AppError('usage', '--plan tells what epochs take: it is for slot:N, epoch:N or dates.')
-  await tellingToRunAgain(() =>
-    blocks === undefined ? fillEpochs(setting, range) : fillBlocks(setting, blocks, range.chain),
+  await tellingToRunAgain(
+    () => (blocks === undefined ? fillEpochs(setting, range) : fillBlocks(setting, blocks, range.chain)),
+    setting.signal,
   )
 }
 
-/** A lease is lost where another process fills the chain, and where a server of the log restarts: what was filled is in the log. */
-export async function tellingToRunAgain(work: () => Promise<void>): Promise<void> {
+/**
+ * What was filled is in the log when the operator ends it, which closes what it works with, and when a lease is lost: where another process
+ * fills the chain, and where a server of the log restarts.
+ */
+export async function tellingToRunAgain(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
   try {
     await work()
   } catch (error) {
+    if (isAbortOf(signal, error) || (signal.aborted && error instanceof AppError))
+      throw new AppError('interrupted', INTERRUPTED, { cause: error })
     if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
     throw new AppError('lease_lost', `${error.message}. Run it again, it goes on where it was.`)
   }
@@ -80,7 +87,7 @@ async function fillBlocks(setting: Setting, range: BlockRange, name?: string): P
     range,
     signal,
   )
-  if (done === undefined) throw new AppError('usage', INTERRUPTED)
+  if (done === undefined) throw new AppError('interrupted', INTERRUPTED)
   const seconds = Math.round((performance.now() - startMs) / 1_000)
   screen.print(
     `${chainName}, blocks ${range.fromBlock} to ${range.toBlock}: ${done.ingested} ingested, ` +
@@ -126,7 +133,7 @@ export async function fillRange(
     range,
     signal,
   )
-  if (done === undefined) throw new AppError('usage', INTERRUPTED)
+  if (done === undefined) throw new AppError('interrupted', INTERRUPTED)
   if (onlyPlan === true) return
   const seconds = Math.round((performance.now() - startMs) / 1_000)
   const added = done.added === 0 ? '' : ` (${done.added} of them asked about validators alone that the log lacked)`

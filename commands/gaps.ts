@@ -20,7 +20,7 @@ export interface GapsOptions {
  * `event_log` when any are left. The program may run meanwhile.
  */
 export async function runGaps(setting: Setting, options: GapsOptions, goneAfterMs?: number): Promise<void> {
-  await tellingToRunAgain(() => findAndFill(setting, options, goneAfterMs))
+  await tellingToRunAgain(() => findAndFill(setting, options, goneAfterMs), setting.signal)
 }
 
 async function findAndFill(setting: Setting, options: GapsOptions, goneAfterMs?: number): Promise<void> {

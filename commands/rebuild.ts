@@ -35,7 +35,7 @@ export async function runRebuild(
     },
     AbortSignal.any([signal, alone.lost]),
   )
-  if (!isDone) throw new AppError('usage', 'The rebuild was interrupted: the tables are as they were.')
+  if (!isDone) throw new AppError('interrupted', 'The rebuild was interrupted: the tables are as they were.')
   const what = [
     family === undefined ? 'The tables' : `The tables of ${family}`,
     ...(chain === undefined ? [] : [`of ${chain}`]),

@@ -2,6 +2,7 @@
 export const ERROR_CODES = [
   'config', // a setting is wrong: the message names it, what is wrong, and an example
   'usage', // the operator asked for something that cannot be done now; the message says what to do
+  'interrupted', // the operator has ended it: the message says what was left, and how to go on
   'node_unreachable', // timeouts, refused connections, 5xx: try again, perhaps elsewhere
   'node_lagging', // the node does not have it yet (or no longer): try again later or elsewhere
   'node_malformed', // the answer is truncated or not of the documented shape: try again, then elsewhere

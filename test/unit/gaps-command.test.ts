@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { runBackfill } from '../../commands/backfill.ts'
 import { type GapsOptions, runGaps } from '../../commands/gaps.ts'
 import { openHttpBeaconSource } from '../../infra/beacon/http-source.ts'
 import { openEventLog } from '../../infra/open-ports.ts'
@@ -18,15 +19,19 @@ const GONE_BEFORE_EPOCH = 3
 const settings = settingsOfFile()
 const never = new AbortController().signal
 
+/** An execution node without blocks. */
+const openExecution = () =>
+  openSyntheticNode(({ body }) => {
+    const { id, method } = JSON.parse(body) as { readonly id: number; readonly method: string }
+    return { json: { jsonrpc: '2.0', id, result: method === 'eth_chainId' ? '0x7' : null } }
+  })
+
 test('repairs what nodes give, says what they refuse and why without their addresses, and counts what is lacking still', {
   timeout: TEST_MS,
 }, async () => {
   const node = new ForkedNode(makeFork((FINAL_EPOCH + 1) * SLOTS_PER_EPOCH, 1), FINAL_EPOCH)
   await using server = await node.open()
-  await using execution = await openSyntheticNode(({ body }) => {
-    const { id, method } = JSON.parse(body) as { readonly id: number; readonly method: string }
-    return { json: { jsonrpc: '2.0', id, result: method === 'eth_chainId' ? '0x7' : null } }
-  })
+  await using execution = await openExecution()
   const env = { BEACON_URL: server.url, EXECUTION_URL: execution.url, EPOCHLINE_NETWORK: CHAIN }
   const setting = settings(env)
   {
@@ -60,4 +65,25 @@ test('repairs what nodes give, says what they refuse and why without their addre
   node.change = () => undefined
   await run({})
   expect(setting.printed()).toMatch(/the log has all of them for every tracked validator\.\n$/)
+})
+
+test('what was interrupted is told as that, and not as a wrong question', { timeout: TEST_MS }, async () => {
+  const node = new ForkedNode(makeFork((FINAL_EPOCH + 1) * SLOTS_PER_EPOCH, 1), FINAL_EPOCH)
+  await using server = await node.open()
+  await using execution = await openExecution()
+  const setting = settings({ BEACON_URL: server.url, EXECUTION_URL: execution.url, EPOCHLINE_NETWORK: CHAIN })
+  {
+    await using eventLog = await openEventLog(setting.config, silentLog)
+    await trackValidators(eventLog, [1], CHAIN)
+  }
+  const interrupted = { code: 'interrupted', message: expect.stringContaining('run it again with the same range') }
+  for (const command of [runBackfill, runGaps]) {
+    const stop = new AbortController()
+    node.change = (path) => {
+      if (/\/states\/\d+\//.test(path)) stop.abort()
+      return undefined
+    }
+    const range = { from: 'epoch:1', to: 'epoch:5', plan: false, repair: true }
+    await expect(command({ ...setting, signal: stop.signal }, range)).rejects.toMatchObject(interrupted)
+  }
 })
