@@ -1,16 +1,17 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { AppError } from '../../schemas/errors.ts'
+import { replaceFile } from '../replace-file.ts'
 import { metadataUrlOf } from './metadata/documents.ts'
 import { defaultScenario } from './scenario.ts'
+import { readState } from './state-file.ts'
 
 /** What a chain is made from, by name. */
 export type Identity = Readonly<Record<string, string | number>>
 
-/** The identity that a file was made with, or undefined when there is none. */
+/** The identity that a file was made with, or undefined when there is none. Throws AppError `config` for one that is damaged. */
 export function readIdentity(path: string): Identity | undefined {
-  if (!existsSync(path)) return undefined
-  return JSON.parse(readFileSync(path, 'utf8')) as Identity
+  return readState(path) as Identity | undefined
 }
 
 /** Settings that say what a chain is made from. */
@@ -49,7 +50,7 @@ export function claimIdentity(path: string, identity: Identity): void {
     return
   }
   mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, `${JSON.stringify(identity, null, 2)}\n`)
+  replaceFile(path, `${JSON.stringify(identity, null, 2)}\n`)
 }
 
 function refuseOther(known: Identity, askedFor: Identity): void {

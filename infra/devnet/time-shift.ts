@@ -1,5 +1,6 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { replaceFile } from '../replace-file.ts'
+import { damaged, readState } from './state-file.ts'
 
 const SHIFT_FILE = 'devnet-clock.json'
 
@@ -31,18 +32,8 @@ export function openTimeShift(directory: string | undefined, epochSec: number): 
 }
 
 function read(path: string): number {
-  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as { ahead_sec: number }).ahead_sec : 0
-}
-
-/** The old content or the new one is there, whenever the process or the machine dies. */
-function replaceFile(path: string, text: string): void {
-  const draft = `${path}.new`
-  const file = openSync(draft, 'w')
-  try {
-    writeSync(file, text)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-  renameSync(draft, path)
+  const state = readState(path)
+  if (state === undefined) return 0
+  if (typeof state.ahead_sec !== 'number') throw damaged(path)
+  return state.ahead_sec
 }
