@@ -1,6 +1,5 @@
-import { appendFileSync, readFileSync } from 'node:fs'
-import { AppError } from '../../../schemas/errors.ts'
 import type { Hex } from '../../../schemas/eth/hex.ts'
+import { openJsonLines } from '../json-lines.ts'
 
 /** A transaction from outside, and when it came: after which operation (block or rollback) since genesis. */
 export interface JournalEntry {
@@ -17,43 +16,13 @@ export interface Journal {
   append(entry: JournalEntry): void
 }
 
-/** No file: nothing is recorded, nothing is remembered. */
-export const emptyJournal: Journal = { recorded: () => [], append: () => {} }
-
-/** Opens a JSONL file, which need not exist. A last line that a crash cut short is left out. */
-export function openJournal(path: string): Journal {
-  const byStep = new Map<number, JournalEntry[]>()
-  for (const entry of readEntries(path)) byStep.set(entry.step, [...(byStep.get(entry.step) ?? []), entry])
-  return {
-    recorded: (step) => byStep.get(step) ?? [],
-    append: (entry) => appendFileSync(path, `${JSON.stringify(entry)}\n`),
-  }
+/** Opens a file, which need not exist; without one nothing is recorded, nothing is remembered. */
+export function openJournal(path: string | undefined): Journal {
+  const { lines, append } = openJsonLines<JournalEntry>(path, isEntry)
+  const byStep = Map.groupBy(lines, ({ step }) => step)
+  return { recorded: (step) => byStep.get(step) ?? [], append }
 }
 
-function readEntries(path: string): JournalEntry[] {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
-  }
-  const complete = text.slice(0, text.lastIndexOf('\n') + 1)
-  return complete.split('\n').filter(Boolean).map(parseEntry)
-}
-
-function parseEntry(line: string): JournalEntry {
-  const refuse = (cause?: unknown) =>
-    new AppError('config', "the devnet's transaction journal has a line that is not one of its own; delete the file", {
-      cause,
-    })
-  let entry: Partial<JournalEntry>
-  try {
-    entry = JSON.parse(line) as Partial<JournalEntry>
-  } catch (cause) {
-    throw refuse(cause)
-  }
-  const { step, slot, raw } = entry
-  if (typeof step !== 'number' || typeof slot !== 'number' || typeof raw !== 'string') throw refuse()
-  return { step, slot, raw }
+function isEntry({ step, slot, raw }: Partial<JournalEntry>): boolean {
+  return typeof step === 'number' && typeof slot === 'number' && typeof raw === 'string'
 }

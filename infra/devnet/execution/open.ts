@@ -19,7 +19,7 @@ import {
   SCENARIO_MNEMONIC,
   writeGenesisFile,
 } from './genesis.ts'
-import { emptyJournal, openJournal } from './journal.ts'
+import { openJournal } from './journal.ts'
 import type { JsonRpc } from './json-rpc.ts'
 import { type MinedBlock, toNewBlock } from './mined-block.ts'
 import { createPool } from './pool.ts'
@@ -108,7 +108,7 @@ export async function openExecutionEngine(options: ExecutionOptions): Promise<De
     depositsFor: options.depositsFor,
     metadataUrl: options.metadataUrl ?? METADATA_URL,
   }
-  const journal = options.journalFile === undefined ? emptyJournal : openJournal(options.journalFile)
+  const journal = openJournal(options.journalFile)
   const feed = createChainFeed()
   const onPending = (transactionHash: Hex) => feed.publish({ kind: 'pending', transactionHash })
   const pool = createPool({ anvil: anvil.rpc, setup, chainId, journal, onPending })

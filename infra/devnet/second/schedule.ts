@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readFileSync, truncateSync } from 'node:fs'
+import { openJsonLines } from '../json-lines.ts'
 
 /**
  * When each block comes. While the devnet does not run, its sequencer is halted: the chain goes on later where it was, and does not
@@ -35,7 +35,7 @@ export interface ScheduleOptions {
 
 /** Reads what earlier runs have made, and begins a new span when none of it is for now. */
 export function openSchedule({ genesisTimeSec, blockTimeSec, path, nowSec }: ScheduleOptions): Schedule {
-  const lines = path === undefined ? [] : readLines(path)
+  const { lines, append } = openJsonLines<Line>(path)
   const firstSpan: Span = { firstNumber: 0, startSec: genesisTimeSec }
   const spans = [firstSpan]
   const orphans = new Map<number, number>()
@@ -46,10 +46,6 @@ export function openSchedule({ genesisTimeSec, blockTimeSec, path, nowSec }: Sch
     else spans.push(line)
   }
 
-  function write(line: Line): void {
-    if (path !== undefined) appendFileSync(path, `${JSON.stringify(line)}\n`, { flush: true })
-  }
-
   function timeSec(number: number): number {
     const { firstNumber, startSec } = spans.findLast((span) => span.firstNumber <= number) ?? firstSpan
     return startSec + (number - firstNumber) * blockTimeSec
@@ -58,7 +54,7 @@ export function openSchedule({ genesisTimeSec, blockTimeSec, path, nowSec }: Sch
   if (lines.length > 0 && nowSec !== undefined && timeSec(reservedTo + 2) <= nowSec) {
     const span = { firstNumber: reservedTo + 1, startSec: Math.floor(nowSec) }
     spans.push(span)
-    write(span)
+    append(span)
   }
   return {
     timeSec,
@@ -71,24 +67,12 @@ export function openSchedule({ genesisTimeSec, blockTimeSec, path, nowSec }: Sch
     reserve(number) {
       if (number <= reservedTo) return
       reservedTo = number + RESERVED_BLOCKS
-      write({ reservedTo })
+      append({ reservedTo })
     },
     orphansAfter: (number) => orphans.get(number) ?? 0,
     orphan(after, depth) {
       orphans.set(after, depth)
-      write({ orphanAfter: after, depth })
+      append({ orphanAfter: after, depth })
     },
   }
-}
-
-/** A last line that a crash cut short is cut off: its block was never made. */
-function readLines(path: string): Line[] {
-  if (!existsSync(path)) return []
-  const text = readFileSync(path, 'utf8')
-  const complete = text.slice(0, text.lastIndexOf('\n') + 1)
-  if (complete.length < text.length) truncateSync(path, Buffer.byteLength(complete))
-  return complete
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as Line)
 }

@@ -1,18 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import {
-  appendFileSync,
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Hex } from '../../../schemas/eth/hex.ts'
 import { OWNER_ONLY, OWNER_ONLY_FOLDER } from '../../owner-only.ts'
+import { replaceFile } from '../../replace-file.ts'
+import { openJsonLines } from '../json-lines.ts'
+import { readState } from '../state-file.ts'
 import type { SignedUpTo } from './interchange.ts'
 
 /** What happened to a key, and from which slot on it counts; and what it has signed, because that is asked for again when it is gone. */
@@ -69,15 +62,14 @@ export function openClientFiles(directory: string): ClientFiles {
   const folder = join(directory, FOLDER)
   mkdirSync(folder, { recursive: true, mode: OWNER_ONLY_FOLDER })
   chmodSync(folder, OWNER_ONLY_FOLDER)
-  const journal = join(directory, JOURNAL_FILE)
+  const { lines: entries, append } = openJsonLines<ClientEntry>(join(directory, JOURNAL_FILE))
   const fileOf = (pubkey: Hex): string => join(folder, `${pubkey}.json`)
   return {
     token: tokenOf(tokenFileOf(directory)),
-    entries: readEntries(journal),
-    append: (entry) => appendFileSync(journal, `${JSON.stringify(entry)}\n`, { flush: true }),
-    key: (pubkey) =>
-      existsSync(fileOf(pubkey)) ? (JSON.parse(readFileSync(fileOf(pubkey), 'utf8')) as KeyFile) : undefined,
-    keep: (pubkey, key) => writeFileSync(fileOf(pubkey), JSON.stringify(key), { mode: OWNER_ONLY, flush: true }),
+    entries,
+    append,
+    key: (pubkey) => readState(fileOf(pubkey)) as KeyFile | undefined,
+    keep: (pubkey, key) => replaceFile(fileOf(pubkey), JSON.stringify(key), OWNER_ONLY),
     forget: (pubkey) => rmSync(fileOf(pubkey), { force: true }),
     kept: () =>
       readdirSync(folder)
@@ -91,18 +83,9 @@ function newToken(): string {
 }
 
 function tokenOf(file: string): string {
-  if (!existsSync(file)) writeFileSync(file, newToken(), { mode: OWNER_ONLY })
-  return readFileSync(file, 'utf8').trim()
-}
-
-function readEntries(path: string): readonly ClientEntry[] {
-  if (!existsSync(path)) return []
-  const text = readFileSync(path, 'utf8')
-  // A line without its end was being written when the process died; nobody was told of it, and no block has it.
-  const complete = text.slice(0, text.lastIndexOf('\n') + 1)
-  if (complete.length < text.length) truncateSync(path, Buffer.byteLength(complete))
-  return complete
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as ClientEntry)
+  const known = existsSync(file) ? readFileSync(file, 'utf8').trim() : ''
+  if (known !== '') return known
+  const token = newToken()
+  replaceFile(file, token, OWNER_ONLY)
+  return token
 }
