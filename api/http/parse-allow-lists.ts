@@ -44,7 +44,7 @@ export function parseAllowLists(given: { readonly [List in AllowList]?: readonly
 function originOf(entry: string): string | undefined {
   const url = URL.parse(entry)
   const isOrigin = url !== null && /^https?:$/.test(url.protocol) && `${url.pathname}${url.search}${url.hash}` === '/'
-  if (!isOrigin || entry.endsWith('/') || url.username !== '' || url.password !== '' || url.host.includes(','))
+  if (!isOrigin || entry.endsWith('/') || url.username !== '' || url.password !== '' || /[,*]/.test(url.host))
     return undefined
   return url.origin
 }

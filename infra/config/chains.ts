@@ -351,8 +351,13 @@ function readDevnet(reader: SettingReader, { devnet = {} }: FileSettings, short:
       SLOT_SECONDS_DEFAULT,
     ),
   }
+  if (short.start !== undefined) {
+    reader.refuse(
+      `START_EPOCH is set but BEACON_URL is not: the devnet's log begins with epoch 0; name the node that it is for, e.g. BEACON_URL=${BEACON_EXAMPLE}.`,
+    )
+  }
   const layers: ChainConfig[] = [
-    { names: short.names, source: { kind: 'devnet', layer: 'ethereum' }, start: short.start ?? 0, paused: false },
+    { names: short.names, source: { kind: 'devnet', layer: 'ethereum' }, start: 0, paused: false },
   ]
   if (hasSecond) {
     const names = chainNames('scroll', 'mainnet')

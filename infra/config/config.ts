@@ -14,7 +14,7 @@ import { readQuote, readTrustedProxies } from './quote.ts'
 import { readConfigFile } from './read-file.ts'
 import { Concurrency, Folder, Host, LogLevel, Origin, Port, Unproven } from './rules.ts'
 import { SettingReader, type ShownSetting } from './setting-reader.ts'
-import type { Config } from './types.ts'
+import type { Config, DevnetConfig } from './types.ts'
 import { readUnfundedRules } from './unfunded-rules.ts'
 import { readVault } from './vault.ts'
 import { readWebhooks } from './webhooks.ts'
@@ -95,8 +95,36 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
     validators: readUnfundedRules(reader, file),
   }
   const chains = readChains(reader, file)
+  if (chains.devnet !== undefined) refuseEqualPorts(reader, settings.port, chains.devnet)
   const quote = readQuote(reader, file, chains.chains)
   const config: Config = { ...settings, ...chains, quote, file: { path, isThere } }
   if (reader.mistakes.length > 0) throw toConfigError(path, reader.mistakes)
   return { config, shown: reader.shown, notes: layers.notes }
 }
+
+/** Where the program and its devnet listen; 0 is any port that is free. */
+function refuseEqualPorts(reader: SettingReader, port: number, devnet: DevnetConfig): void {
+  const ports: readonly (readonly [variable: string, path: string, port: number | undefined])[] = [
+    ['PORT', 'http.port', port],
+    ['DEVNET_BEACON_PORT', 'devnet.beacon_port', devnet.beaconPort],
+    ['DEVNET_EXECUTION_PORT', 'devnet.execution_port', devnet.executionPort],
+    ['DEVNET_SECOND_PORT', 'devnet.second_port', devnet.secondPort],
+    ['DEVNET_METADATA_PORT', 'devnet.metadata_port', devnet.metadataPort],
+    ['DEVNET_VALIDATOR_PORT', 'devnet.validator_port', devnet.validatorPort],
+  ]
+  const taken = new Map<number, string>()
+  for (const [variable, path, number] of ports) {
+    if (number === undefined || number === 0) continue
+    const other = taken.get(number)
+    if (other === undefined) taken.set(number, variable)
+    else
+      reader.refuse(
+        `${variable} is ${number}, as ${other} is: each listens at a port of its own, this one in the file as ${path}; e.g. ${variable}=${freePort(number)}.`,
+      )
+  }
+}
+
+const EXAMPLE_PORTS_APART = 10_000
+
+const freePort = (taken: number): number =>
+  taken > EXAMPLE_PORTS_APART ? taken - EXAMPLE_PORTS_APART : taken + EXAMPLE_PORTS_APART

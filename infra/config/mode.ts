@@ -19,6 +19,15 @@ const SERVER_EXAMPLES = {
   REDIS_URL: REDIS_URL.example,
   CLICKHOUSE_URL: CLICKHOUSE_URL.example,
 } as const
+/** What these say of a server means nothing without its address. */
+const SERVER_OF = {
+  KAFKA_TOPIC_PREFIX: 'KAFKA_BROKERS',
+  KAFKA_REPLICATION_FACTOR: 'KAFKA_BROKERS',
+  KAFKA_PARTITIONS: 'KAFKA_BROKERS',
+  CLICKHOUSE_USER: 'CLICKHOUSE_URL',
+  CLICKHOUSE_PASSWORD: 'CLICKHOUSE_URL',
+  CLICKHOUSE_DATABASE: 'CLICKHOUSE_URL',
+} as const
 const PARTITIONS_DEFAULT = 12
 
 type Servers = NonNullable<FileSettings['servers']>
@@ -34,12 +43,22 @@ export function readMode(reader: SettingReader, file: FileSettings, dataDirector
       `${missing} is not set although ${set[0]} is: servers mode needs all of ${SERVER_VARIABLES.join(', ')}, e.g. ${missing}=${SERVER_EXAMPLES[missing]}.`,
     )
   }
+  if (set.length === 0 && !reader.isMistaken(['servers'])) refuseWithoutServers(reader)
   return {
     kind: 'embedded',
     eventLogFile: join(dataDirectory, 'event-log.sqlite'),
     warehouseDirectory: join(dataDirectory, 'warehouse'),
     jobsFile: join(dataDirectory, 'jobs.sqlite'),
     countersFile: join(dataDirectory, 'counters.sqlite'),
+  }
+}
+
+function refuseWithoutServers(reader: SettingReader): void {
+  for (const [name, server] of Object.entries(SERVER_OF)) {
+    if (given(reader.env, name) === undefined) continue
+    reader.refuse(
+      `${name} is set but ${server} is not: without servers everything is kept in the data folder; name all of ${SERVER_VARIABLES.join(', ')}, e.g. ${server}=${SERVER_EXAMPLES[server]}.`,
+    )
   }
 }
 

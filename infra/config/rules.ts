@@ -39,6 +39,9 @@ function text(expected: string, example: string) {
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 const PORT_MAX = 65_535
+/** From 1 to `PORT_MAX`. */
+const PORT_PATTERN = '([1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])'
+const SERVER_PATTERN = `^[^\\s:/]+:${PORT_PATTERN}$`
 const CONCURRENCY_MAX = 64
 const PLANS_MAX = 64
 const PLAN_ACCOUNTS_MAX = 10_000
@@ -72,8 +75,8 @@ const CACHE_MEGABYTES_MAX = 16_384
 
 export const Host = text('an address to listen on', '127.0.0.1')
 export const Origin = matching(
-  '^(\\*|https?://[^\\s/,]+)$',
-  'the origin of a page (scheme, host and port), or *',
+  `^(\\*|https?://([a-z0-9._-]+|\\[[0-9a-f:.]+\\])(:${PORT_PATTERN})?)$`,
+  'the origin of a page as browsers send it (scheme, host and port, in lower case and without a wildcard), or * alone',
   'https://dashboard.example',
 )
 export const TrustedProxy = matching(
@@ -90,7 +93,7 @@ export const RequestsPerSecond = integer(1, REQUESTS_PER_SECOND_MAX, 50)
 export const Concurrency = integer(1, CONCURRENCY_MAX, 4)
 const NAME_PATTERN = '^[a-z0-9][a-z0-9-]{0,31}$'
 export const Network = matching(NAME_PATTERN, 'at most 32 lower-case letters, digits and dashes', 'hoodi')
-export const Broker = matching('^[^\\s:/]+:\\d{1,5}$', 'host:port', '127.0.0.1:9092')
+export const Broker = matching(SERVER_PATTERN, 'host:port', '127.0.0.1:9092')
 export const TopicPrefix = matching(
   '^[A-Za-z0-9._-]{0,64}$',
   'at most 64 letters, digits, dots, dashes and underscores',
@@ -136,7 +139,7 @@ export const VaultKey = KeySetting('vault-key')
 export const AccountsKey = KeySetting('accounts-key')
 export const StatementKey = KeySetting('statement-key')
 export const WebhooksKey = KeySetting('webhook-key')
-export const AllowedServer = matching('^[^\\s:/]+:\\d{1,5}$', 'host:port', '127.0.0.1:9000')
+export const AllowedServer = matching(SERVER_PATTERN, 'host:port', '127.0.0.1:9000')
 export const MailHost = matching('^[A-Za-z0-9.:-]{1,253}$', 'the name or address of a mail server', 'smtp.example.org')
 export const MailTls = rule(Type.Enum(['starttls', 'implicit', 'none']), 'one of starttls, implicit, none', 'starttls')
 export const MailFrom = matching(MAIL_ADDRESS_PATTERN, 'a mail address', 'accounts@example.org')

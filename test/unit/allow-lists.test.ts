@@ -26,7 +26,16 @@ test('lists are kept in one spelling, each entry once, and none is kept where no
 test.each<[AllowList, readonly string[]]>([
   [
     'origins',
-    ['a.example', 'ftp://a.example', 'https://a.example/', 'https://a.example/b', 'https://u@a.example', 'null', '*'],
+    [
+      'a.example',
+      'https://*.example',
+      'ftp://a.example',
+      'https://a.example/',
+      'https://a.example/b',
+      'https://u@a.example',
+      'null',
+      '*',
+    ],
   ],
   ['ips', ['10.0.0', '10.0.0.0/33', '2001:db8::/129', '10.0.0.1/', '010.0.0.1', 'fe80::1%lo', 'localhost', '']],
   ['methods', ['', 'eth call', 'eth_call,eth_chainId', 'x'.repeat(129), 'ét']],

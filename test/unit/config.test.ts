@@ -93,6 +93,22 @@ describe('configuration', () => {
     [{ ...SERVERS, CLICKHOUSE_URL: 'localhost' }, 'CLICKHOUSE_URL'],
     [{ ...SERVERS, REDIS_URL: undefined }, 'REDIS_URL'],
     [{ ...SERVERS, CLICKHOUSE_DATABASE: 'a-b' }, 'CLICKHOUSE_DATABASE'],
+    [{ ...SERVERS, KAFKA_BROKERS: '127.0.0.1:65536' }, 'KAFKA_BROKERS'],
+    [{ KAFKA_TOPIC_PREFIX: 'epochline.' }, 'KAFKA_TOPIC_PREFIX'],
+    [{ KAFKA_PARTITIONS: '12' }, 'KAFKA_PARTITIONS'],
+    [{ KAFKA_REPLICATION_FACTOR: '1' }, 'KAFKA_REPLICATION_FACTOR'],
+    [{ CLICKHOUSE_USER: 'default' }, 'CLICKHOUSE_USER'],
+    [{ CLICKHOUSE_PASSWORD: 'hunter2' }, 'CLICKHOUSE_PASSWORD'],
+    [{ CLICKHOUSE_DATABASE: 'epochline' }, 'CLICKHOUSE_DATABASE'],
+    [{ CORS_ORIGINS: 'https://*.example.org' }, 'CORS_ORIGINS'],
+    [{ CORS_ORIGINS: 'https://a.example:65536' }, 'CORS_ORIGINS'],
+    [{ CORS_ORIGINS: 'https://a.example?b' }, 'CORS_ORIGINS'],
+    [{ CORS_ORIGINS: 'https://A.example' }, 'CORS_ORIGINS'],
+    [{ WEBHOOK_ALLOWED_SERVER: '127.0.0.1:65536' }, 'WEBHOOK_ALLOWED_SERVER'],
+    [{ METADATA_ALLOWED_SERVER: '127.0.0.1:0' }, 'METADATA_ALLOWED_SERVER'],
+    [{ START_EPOCH: '7' }, 'START_EPOCH'],
+    [{ PORT: '8545' }, 'DEVNET_EXECUTION_PORT'],
+    [{ DEVNET_SECOND_PORT: '8547' }, 'DEVNET_METADATA_PORT'],
   ])('%j stops the start with one sentence that names %s and an example', (env, name) => {
     let message = ''
     try {
@@ -104,6 +120,16 @@ describe('configuration', () => {
     expect(message.startsWith(`${name} is `)).toBe(true)
     expect(message).toMatch(/e\.g\. [A-Z_]+=\S+\.$/)
     expect(message).not.toContain('\n')
+  })
+
+  it('takes origins as browsers send them, ports up to the last, and any free port more than once', () => {
+    const origins = ['https://a-b.example', 'http://127.0.0.1:65535', 'http://[::1]:3000', '*']
+    expect(readConfig({ CORS_ORIGINS: origins.join() }).corsOrigins).toEqual(origins)
+    expect(readConfig({ WEBHOOK_ALLOWED_SERVER: 'a:65535' }).webhooks.allowedServer).toBe('a:65535')
+    expect(readConfig({ PORT: '0', DEVNET_BEACON_PORT: '0', DEVNET_SECOND_PORT: '0' }).port).toBe(0)
+    // Nobody listens there but the program: the devnet does not run.
+    const nodes = { BEACON_URL: 'http://a:5052', EXECUTION_URL: 'http://a:8545' }
+    expect(readConfig({ ...nodes, PORT: '8545' }).port).toBe(8545)
   })
 
   it('tells every mistake, one a line', () => {
