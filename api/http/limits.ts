@@ -1,5 +1,7 @@
 /** The largest request names 1,000 public keys: about 100 kB. */
 export const BODY_BYTES_MAX = 1024 * 1024
+/** Of a body's object: operations have some ten, and each that is not theirs is compared with all of these. */
+export const MEMBERS_MAX = 1_000
 /** 1,000 validator indices as repeated keys. */
 export const URL_CHARACTERS_MAX = 32_768
 export const HEADER_BYTES_MAX = 65_536

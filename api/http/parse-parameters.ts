@@ -7,6 +7,7 @@ import { slipsBetween } from '../../schemas/slips.ts'
 import { RefusedRequest, UnreadableBody } from './answer.ts'
 import { doubledMember } from './doubled-member.ts'
 import { faultWords } from './fault-words.ts'
+import { MEMBERS_MAX } from './limits.ts'
 
 interface Parsed {
   readonly status: 'parsed'
@@ -111,26 +112,32 @@ function withDetail(refusal: Refusal, detail: string): Refusal {
 /** Finds the parameter that a key means: undefined where it means none of ours, null where it cannot be told. */
 function keyReader(properties: readonly (readonly [string, TSchema])[]) {
   const known = new Map(properties)
+  const isLike = likenessTo(properties)
   return (key: string): string | undefined | null => {
     if (known.has(key)) return key
     const element = properties.find(([name]) => key.startsWith(name) && ELEMENT.test(key.slice(name.length)))
     if (element !== undefined && isArray(element[1])) return element[0]
-    return properties.some(([name]) => isMeant(key, name)) || isFilter(key) ? null : undefined
+    return isLike(key) ? null : undefined
   }
 }
 
-/** Whether who wrote a name that is none of ours meant this one: it begins with it, is most of its beginning, or has slips of the keyboard. */
-function isMeant(key: string, name: string): boolean {
-  const [written, ours] = [lettersOf(key), lettersOf(name)]
-  if (written.startsWith(ours)) return true
-  if (written.length < MEANT_CHARACTERS_MIN) return false
-  const isBeginning = ours.startsWith(written) && written.length * 2 > ours.length
-  return isBeginning || slipsBetween(written, ours) <= (ours.length < LONG_NAME_CHARACTERS ? 1 : 2)
+/** Tells whether who wrote a name that is none of ours meant one of ours, or what other operations filter by. */
+function likenessTo(properties: readonly (readonly [string, TSchema])[]): (key: string) => boolean {
+  const names = properties.map(([name]) => lettersOf(name))
+  return (key) => {
+    const written = lettersOf(key)
+    return FILTER_LETTERS.has(written) || names.some((ours) => isMeant(written, ours))
+  }
 }
 
-/** Whether another operation would have answered less for it: who asks for a month here must not be told of all time. */
-function isFilter(key: string): boolean {
-  return FILTERS.some((name) => lettersOf(name) === lettersOf(key))
+/** Whether a name begins with one of ours, is most of its beginning, or has slips of the keyboard; both are letters. */
+function isMeant(written: string, ours: string): boolean {
+  if (written.startsWith(ours)) return true
+  if (written.length < MEANT_CHARACTERS_MIN) return false
+  if (ours.startsWith(written) && written.length * 2 > ours.length) return true
+  const slipsMax = ours.length < LONG_NAME_CHARACTERS ? 1 : 2
+  // Each letter more or less is a slip, so that a name of any length is compared in no time.
+  return Math.abs(written.length - ours.length) <= slipsMax && slipsBetween(written, ours) <= slipsMax
 }
 
 function lettersOf(name: string): string {
@@ -144,6 +151,9 @@ function isClosedObject(schema: TObject): boolean {
 function isArray(property: TSchema): boolean {
   return 'type' in property && property.type === 'array'
 }
+
+/** Another operation would have answered less for these: who asks for a month here must not be told of all time. */
+const FILTER_LETTERS: ReadonlySet<string> = new Set(FILTERS.map(lettersOf))
 
 /** What typed clients send in a query string for a value that was not set. */
 function isAbsent(text: string): boolean {
@@ -165,12 +175,13 @@ function bodyParser(schema: TObject): Parse<string | null> {
   const properties = Object.entries<TSchema>(schema.properties)
   const checks = new Map(properties.map(([name, property]) => [name, propertyCheck(name, property)]))
   const isClosed = isClosedObject(schema)
+  const isLike = likenessTo(properties)
   return (text) => {
     const json = parseJson(text)
     if (json === undefined) return { status: 'unreadable', why: 'the body is not a JSON object' }
-    const slip = Object.keys(json).find(
-      (key) => !checks.has(key) && (isClosed || isFilter(key) || properties.some(([name]) => isMeant(key, name))),
-    )
+    const keys = Object.keys(json)
+    if (keys.length > MEMBERS_MAX) return refuse('400', `the body has more than ${MEMBERS_MAX} members`)
+    const slip = keys.find((key) => !checks.has(key) && (isClosed || isLike(key)))
     if (slip !== undefined) return refuse('400', `${slip.slice(0, DETAIL_CHARACTERS_MAX)} is not understood`)
     const value: Record<string, unknown> = {}
     for (const [name, property] of properties) {

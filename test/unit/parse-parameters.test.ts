@@ -3,6 +3,7 @@ import { type TObject, Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { RefusedRequest } from '../../api/http/answer.ts'
 import { acceptTextOfAnyType } from '../../api/http/body-rules.ts'
+import { MEMBERS_MAX } from '../../api/http/limits.ts'
 import { compileParameters } from '../../api/http/parse-parameters.ts'
 import { formatMessage } from '../../schemas/routes/envelope.ts'
 import { FILTERS } from '../../schemas/routes/fields.ts'
@@ -125,6 +126,25 @@ test.each(['offset=%2005:00', 'offset=05', 'offset=%2B5'])(
 describe('a body', () => {
   const parse = async (body: string | undefined) =>
     (await app.inject({ method: 'POST', url: '/', ...(body === undefined ? {} : { body }) })).json()
+
+  test('has as many members as can be compared with those of the operation', async () => {
+    const members = (count: number) =>
+      JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, at) => [`other${at}`, at])))
+    expect(await parse(members(MEMBERS_MAX))).toMatchObject({ status: 'parsed' })
+    expect(await parse(members(MEMBERS_MAX + 1))).toMatchObject({
+      code: '400',
+      detail: `the body has more than ${MEMBERS_MAX} members`,
+    })
+  })
+
+  test('may have a name of any length, which is none of the operation unless it begins so', async () => {
+    expect(await parse(JSON.stringify({ ['o'.repeat(900_000)]: 1 }))).toMatchObject({ status: 'parsed' })
+    const begun = `validator_indexes${'o'.repeat(900_000)}`
+    expect(await parse(JSON.stringify({ [begun]: 1 }))).toMatchObject({
+      code: '400',
+      detail: `${begun.slice(0, 200)} is not understood`,
+    })
+  })
 
   test.each([undefined, '', ' \n', '{}', 'null', '{"page":null,"list":null}', '{"day":"","list":""}'])(
     '%j means no parameters',
