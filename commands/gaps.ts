@@ -101,5 +101,5 @@ function formatLacking({ lacking, isComputed }: Pick<EpochGap, 'lacking' | 'isCo
   if (lacking !== undefined) return `without ${lacking} tracked validators${isComputed ? ', computed of states' : ''}`
   return isComputed
     ? 'computed by earlier formulas, or of a state that no block names, or not readable'
-    : 'not in the log, or not readable'
+    : 'not in the log, told by release 0.1, or not readable'
 }

@@ -37,7 +37,7 @@ export interface LoggedEpochs {
   readonly firstWithoutRow: (epoch: number) => number | undefined
   /** Those of the validators that the log tells of in none of the epochs. */
   readonly untold: Uint32Array
-  /** The oldest and the newest epoch of the range that the log has; undefined where it has none. */
+  /** The oldest and the newest epoch of the range that the log has, or has to be told again; undefined where it has none. */
   readonly told: EpochRange | undefined
   /**
    * Those of which an event, or one of their execution blocks, could not be processed, or that were computed by earlier formulas than those of
@@ -73,6 +73,8 @@ export async function loggedEpochs(
   /** The same of the newest blocks event of each epoch that was told by endpoints. */
   const blocksPlaces = new Map<number, Position>()
   const computed = new Set<number>()
+  /** Told before parts were counted. */
+  const uncounted = new Set<number>()
   const outdated = new Set<number>()
   /** By when each of them was there at the latest. */
   const thereBy = new Map<number, number>()
@@ -82,7 +84,11 @@ export async function loggedEpochs(
     found.set(`${part} ${rows.length}`, ours)
   }
   for await (const { event, position } of ownEvents({ ...options, topic: 'beacon.epochs' })) {
-    if (event.version < COUNTED_SINCE_VERSION || !mayBeIn(event.id, event.type, range)) continue
+    if (event.version < COUNTED_SINCE_VERSION) {
+      if (event.type === epochBlocks.name) uncounted.add(Number(event.id.split(':').at(-1)))
+      continue
+    }
+    if (!mayBeIn(event.id, event.type, range)) continue
     if (!isReadable(event, unnamedChain)) {
       unreadable.set(event.id, epochOfEvent(event, options.clock))
       continue
@@ -144,7 +150,7 @@ export async function loggedEpochs(
     lackingIn,
     firstWithoutRow,
     untold: indices.filter((index) => !thereBy.has(index)),
-    told: spanOf([...partsOf.keys()]),
+    told: spanOf([...partsOf.keys(), ...uncounted, ...unreadable.values()].filter((epoch) => isIn(epoch, range))),
     stale,
     computed,
     addable: new Map([...blocksPlaces].flatMap(placesOf)),
@@ -233,9 +239,13 @@ function epochOfEvent({ id, type, time }: Pick<EncodedEvent, 'id' | 'type' | 'ti
 }
 
 /** Ids end with the epoch, or with the epoch and the range; those of balances tell a day, and are few. */
-function mayBeIn(id: string, type: string, { fromEpoch, toEpoch }: EpochRange): boolean {
+function mayBeIn(id: string, type: string, range: EpochRange): boolean {
   if (type === dayBalances.name) return true
   const [epoch = Number.NaN] = numbersOf(id)
+  return isIn(epoch, range)
+}
+
+function isIn(epoch: number, { fromEpoch, toEpoch }: EpochRange): boolean {
   return epoch >= fromEpoch && epoch <= toEpoch
 }
 

@@ -1,20 +1,8 @@
-import { Type } from 'typebox'
 import { expect, test } from 'vitest'
 import { projectFinalized } from '../../processors/rewards/finalized.ts'
-import { EPOCH_BLOCKS_LAYOUT, epochBlocks } from '../../schemas/events/beacon-epoch.ts'
-import { decodeEvent, encodeEvent, packedEvent } from '../../schemas/events/codec.ts'
-
-/** As releases have told epochs before they told of the network; the header is written as it was. */
-function eventOf(version: number, header: object) {
-  const before = packedEvent(
-    { name: epochBlocks.name, version, topic: 'beacon.epochs' },
-    Type.Object({}, { additionalProperties: true }),
-    EPOCH_BLOCKS_LAYOUT,
-  )
-  const columns = { slotOffset: new Uint8Array(), validatorIndex: new Uint32Array(), syncGwei: new BigInt64Array() }
-  const about = { id: 'beacon.epoch-blocks:history:3', key: 'history', time: '2026-11-20T00:00:00.000Z' }
-  return encodeEvent(before, { ...about, data: { header, columns } })
-}
+import { epochBlocks } from '../../schemas/events/beacon-epoch.ts'
+import { decodeEvent } from '../../schemas/events/codec.ts'
+import { earlierEpoch } from './earlier-epoch.ts'
 
 const clock = { genesisTimeSec: 1_606_824_023, secondsPerSlot: 12, slotsPerEpoch: 32 }
 const HEADER = { chain: 'history', clock, epoch: 3, blocks: [], effects: [], residuals: [], parts: [] }
@@ -28,7 +16,7 @@ test.each([
 ])(
   'an epoch of version %i leaves unknown who was to propose, what the network earned and who differed',
   (version, header) => {
-    const event = eventOf(version, header)
+    const event = earlierEpoch({ version, chain: 'history', header })
     const unknown = { proposers: null, network: null, differences: null }
     expect(decodeEvent(epochBlocks, event).header).toEqual({ ...header, ...unknown })
     const { rows } = projectFinalized({ position: { partition: 0, offset: 0n }, event }, '')
@@ -56,7 +44,10 @@ test('a slot without a block was missed by whose turn it was; slot 0 by nobody',
     network: null,
     differences: null,
   }
-  const { rows } = projectFinalized({ position: { partition: 0, offset: 6n }, event: eventOf(5, header) }, '')
+  const { rows } = projectFinalized(
+    { position: { partition: 0, offset: 6n }, event: earlierEpoch({ version: 5, chain: 'history', header }) },
+    '',
+  )
   expect(rows.find(({ table }) => table === 'missed_slots')?.columns).toMatchObject({
     slot: BigUint64Array.of(5n, 31n),
     proposer_index: Uint32Array.of(105, 131),

@@ -54,7 +54,7 @@ test('repairs what nodes give, says what they refuse and why without their addre
   await expect(run({})).rejects.toMatchObject(lacking)
   const printed = setting.printed()
   expect(printed).toMatch(
-    /private, epochs 1 to 5, 2 gaps:\n {2}epoch 2 .*: not in the log, or not readable\n {2}epoch 4 /,
+    /private, epochs 1 to 5, 2 gaps:\n {2}epoch 2 .*: not in the log, told by release 0\.1, or not readable\n {2}epoch 4 /,
   )
   expect(printed).toMatch(/private, epochs 2 to 2 are refused: .*epoch 2, the oldest: .*archive node/)
   expect(printed).toMatch(/private, epochs 4 to 4: 1 ingested /)

@@ -6,6 +6,7 @@ import { findGaps } from '../../ingest/backfill/gaps.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import { epochsRetracted } from '../../schemas/events/log-facts.ts'
+import { earlierEpoch } from './earlier-epoch.ts'
 import { eventLogOfEachTest } from './event-log-of-each-test.ts'
 import { BEACON_CHAIN, chainTo, eventsIn, ofChain, trackValidators } from './follow-synthetic.ts'
 import { SLOTS_PER_EPOCH, type SyntheticChain, syntheticChain } from './synthetic-chain.ts'
@@ -35,6 +36,47 @@ test('epochs that the log lacks between those that it has are one gap, which a b
   })
   await fill(chain, 4, 6)
   expect(await gapsOf(chain)).toEqual([])
+})
+
+test('epochs that release 0.1 has told, before the others and behind them, are gaps until they are told again', async () => {
+  await track([1])
+  const chain = chainTo(60)
+  const clock = { genesisTimeSec: 0, secondsPerSlot: 12, slotsPerEpoch: SLOTS_PER_EPOCH }
+  const told = { network: BEACON_CHAIN, clock, blocks: [], withdrawals: [], slashings: [], deposits: [] }
+  await eventLog().append(
+    'beacon.epochs',
+    [3, 4, 8].map((epoch) => earlierEpoch({ version: 1, header: { ...told, epoch } })),
+  )
+  await fill(chain, 5, 7)
+  const gap = { lacking: undefined, isComputed: false }
+  expect(await findGaps(options(chain), undefined, never)).toEqual({
+    searched: { fromEpoch: 3, toEpoch: 8 },
+    gaps: [
+      { fromEpoch: 3, toEpoch: 4, ...gap },
+      { fromEpoch: 8, toEpoch: 8, ...gap },
+    ],
+  })
+  await fill(chain, 3, 8)
+  expect(await gapsOf(chain)).toEqual([])
+})
+
+test('an event at the end of the log that cannot be read is a gap, too', async () => {
+  await track([1])
+  const chain = chainTo(60)
+  await fill(chain, 2, 6)
+  const last = (await eventsIn(eventLog(), 'beacon.epochs')).filter(({ id }) => /:(2|6)$/.test(id))
+  await eventLog().append(
+    'beacon.epochs',
+    last.map((event) => ({ ...event, id: event.id.replace(/6$/, '7'), data: new Uint8Array([1]) })),
+  )
+  const gap = { lacking: undefined, isComputed: false }
+  expect(await findGaps(options(chain), undefined, never)).toMatchObject({
+    searched: { fromEpoch: 2, toEpoch: 7 },
+    gaps: [
+      { fromEpoch: 2, toEpoch: 2, ...gap },
+      { fromEpoch: 7, toEpoch: 7, ...gap },
+    ],
+  })
 })
 
 test('a range that was asked for is looked at whole, beyond what the log has', async () => {
