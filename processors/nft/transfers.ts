@@ -8,7 +8,7 @@ import {
   TRANSFER_EVENTS,
   type TransferLog,
 } from '../../schemas/eth/nft-transfers.ts'
-import { WORD_BYTES } from '../../schemas/eth/words.ts'
+import { toBigInt, WORD_BYTES } from '../../schemas/eth/words.ts'
 import { bytesOfRow } from '../../schemas/events/columns.ts'
 import { ADDRESS_BYTES, HASH_BYTES } from '../../schemas/events/execution-block.ts'
 import type { ExecutionLogsData } from '../../schemas/events/execution-logs.ts'
@@ -115,32 +115,19 @@ function logBefore(part: ExecutionLogsData, row: number): RawLog | undefined {
   return undefined
 }
 
-/** How many tokens a range is of, whose last one is none below its first; Infinity where nobody could count them. */
+/** How many tokens a range is of, whose last one is none below its first. A float beyond 2^53, far above what is told. */
 function rangeLength(range: TokenTransfer | undefined): number {
-  if (range === undefined) return 0
-  const [first, last] = [range.tokenId, range.lastTokenId].map((word) => ({
-    above: word.subarray(0, LOW_AT),
-    low: lowOf(word, 0),
-  })) as [LowAndAbove, LowAndAbove]
-  return Buffer.compare(first.above, last.above) === 0 ? last.low - first.low + 1 : Number.POSITIVE_INFINITY
+  return range === undefined ? 0 : Number(toBigInt(range.lastTokenId) - toBigInt(range.tokenId) + 1n)
 }
 
-interface LowAndAbove {
-  readonly above: Uint8Array
-  readonly low: number
-}
-
-/** Where the lowest 32 bits of a word begin. */
-const LOW_AT = WORD_BYTES - 4
-
-function lowOf(words: Uint8Array, row: number): number {
-  return new DataView(words.buffer, words.byteOffset).getUint32(row * WORD_BYTES + LOW_AT)
-}
-
-/** A number of a range: as it is below the last one, nothing is carried beyond 32 bits. */
-function addToLow(words: Uint8Array, row: number, add: number): void {
-  const view = new DataView(words.buffer, words.byteOffset)
-  view.setUint32(row * WORD_BYTES + LOW_AT, lowOf(words, row) + add)
+/** Adds to a number of a range, which is below the last one: what is carried ends within its word. */
+function addToWord(words: Uint8Array, row: number, add: number): void {
+  let carried = add
+  for (let at = (row + 1) * WORD_BYTES - 1; carried > 0; at--) {
+    carried += words[at] as number
+    words[at] = carried & 0xff
+    carried >>>= 8
+  }
 }
 
 /**
@@ -151,7 +138,7 @@ function withoutTwiceTold(part: ExecutionLogsData, moves: readonly Move[]): read
   if (!moves.some(({ log }) => log.event === RANGE)) return moves
   const nameOf = ({ row, transfer, inRange }: Move): string => {
     const token = new Uint8Array(transfer.tokenId)
-    addToLow(token, 0, inRange)
+    addToWord(token, 0, inRange)
     const bytes = [addressOf(part, row), transfer.from, transfer.to, token]
     return `${part.columns.transactionIndex[row]} ${Buffer.concat(bytes).toString('hex')}`
   }
@@ -178,7 +165,7 @@ function moveColumns(part: ExecutionLogsData, moves: readonly Move[], version: b
     copyRow(transfer.from, 0, from, i * ADDRESS_BYTES, ADDRESS_BYTES)
     copyRow(transfer.to, 0, to, i * ADDRESS_BYTES, ADDRESS_BYTES)
     copyRow(transfer.tokenId, 0, tokenId, i * WORD_BYTES, WORD_BYTES)
-    if (inRange > 0) addToLow(tokenId, i, inRange)
+    if (inRange > 0) addToWord(tokenId, i, inRange)
     // The warehouse has its numbers little-endian.
     for (let byte = 0, last = (i + 1) * WORD_BYTES - 1; byte < WORD_BYTES; byte++)
       amount[last - byte] = transfer.amount[byte] as number

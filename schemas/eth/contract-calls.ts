@@ -1,7 +1,7 @@
 import { bytes32, encodeCall } from './call-data.ts'
 import type { Hex } from './hex.ts'
 import { bytesOf } from './hex.ts'
-import { isZero, numberAt, WORD_BYTES, wordAt } from './words.ts'
+import { isZero, numberAt, toBigInt, WORD_BYTES, wordAt } from './words.ts'
 
 // What token contracts are asked: ERC-165, ERC-721 and ERC-1155 with their metadata.
 
@@ -50,5 +50,5 @@ export function decodeBoolean(data: Uint8Array): boolean | undefined {
 
 export function decodeUint(data: Uint8Array): bigint | undefined {
   const word = wordAt(data, 0)
-  return word === undefined ? undefined : BigInt(`0x${Buffer.from(word).toString('hex')}`)
+  return word === undefined ? undefined : toBigInt(word)
 }

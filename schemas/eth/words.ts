@@ -17,6 +17,11 @@ export function numberAt(bytes: Uint8Array, offset: number): number | undefined 
   return new DataView(bytes.buffer, bytes.byteOffset).getUint32(low)
 }
 
+/** The number that a word is. */
+export function toBigInt(word: Uint8Array): bigint {
+  return BigInt(`0x${Buffer.from(word.buffer, word.byteOffset, word.byteLength).toString('hex')}`)
+}
+
 /** The address at an offset; undefined where the bytes end before, or more than 20 bytes of the word are used. A view. */
 export function addressAt(bytes: Uint8Array, offset: number): Uint8Array | undefined {
   const end = offset + WORD_BYTES
