@@ -5,7 +5,8 @@ import { type BlockCounts, BlockFold } from './block-fold.ts'
 import { type FoldState, numberAt } from './fold-state.ts'
 import type { FoldedRows } from './folded-rows.ts'
 import { lookUp } from './look-up.ts'
-import { readStep, type Span, TRANSFER } from './read-step.ts'
+import { isEqual, isOfSameBlock, readStep, type Span, TRANSFER } from './read-step.ts'
+import { readTogether } from './read-together.ts'
 import { Senders } from './senders.ts'
 import { TransferParts } from './transfer-parts.ts'
 
@@ -43,9 +44,9 @@ export async function foldStep(
 ): Promise<readonly BlockCounts[]> {
   const counts = new Array<BlockCounts>(blocks.length).fill(NO_TRANSFERS)
   const rows = await readStep(warehouse, span)
-  const { transfers } = rows
-  if (transfers.length === 0) return counts
   const slices = new TimeSlices()
+  const transfers = await readTogether(rows.transfers, slices)
+  if (transfers.length === 0) return counts
   const since = state.sizes()
   const parts = await TransferParts.of(transfers, state, slices)
   if (!state.isWhole) await lookUp(warehouse, span, { state, since, notReverted, slices })
@@ -82,18 +83,6 @@ function* transfersByBlock(
       yield { place, first, end }
     first = end
   }
-}
-
-function isOfSameBlock(transfers: Uint32Array, one: number, other: number): boolean {
-  return (
-    transfers[one + TRANSFER.blockNumber] === transfers[other + TRANSFER.blockNumber] &&
-    isEqual(transfers, one + TRANSFER.blockHash, transfers, other + TRANSFER.blockHash)
-  )
-}
-
-function isEqual(words: Uint32Array, at: number, others: Uint32Array, othersAt: number): boolean {
-  for (let i = 0; i < WORD; i++) if (words[at + i] !== others[othersAt + i]) return false
-  return true
 }
 
 function wordsOf(bytes: Uint8Array): Uint32Array {

@@ -15,6 +15,8 @@ const ADDRESS = ADDRESS_BYTES / 4
 const WORD = WORD_BYTES / 4
 const TOKEN_KEY = ADDRESS + WORD
 
+const SINGLE = TOKEN_STANDARDS.indexOf('ERC721')
+
 /** What a mark is about. */
 const MARKS = ['moved', 'changed'] as const
 
@@ -65,13 +67,16 @@ interface OfBlock {
 function tokenRows({ chain, number, version }: OfBlock, transfers: readonly TableRows[]): TableRows {
   const { columns = {} } = transfers.find(({ table }) => table === 'nft_transfers') ?? {}
   const { standard } = columns
-  const bytes = [columns.contract, columns.token_id, columns.from_address, columns.to_address]
+  const bytes = [columns.contract, columns.token_id, columns.from_address, columns.to_address, columns.amount]
   if (!(standard instanceof CodedTexts && bytes.every((column) => column instanceof Uint8Array)))
     return noRows('nft_tokens')
-  const [contracts, ids, from, to] = bytes.map(wordsOf) as [Uint32Array, Uint32Array, Uint32Array, Uint32Array]
+  type Columns = readonly [Uint32Array, Uint32Array, Uint32Array, Uint32Array, Uint32Array]
+  const [contracts, ids, from, to, amounts] = bytes.map(wordsOf) as unknown as Columns
   tokens.clear()
   const [standards, cameOrWent] = [bytesColumn(standard.length), bytesColumn(standard.length)]
   for (let row = 0; row < standard.length; row++) {
+    // What only says whom another one goes to names no token.
+    if (amounts[row * WORD] === 0 && standard.codes[row] === SINGLE) continue
     moved.numberOf(contracts, row * ADDRESS)
     for (let i = 0; i < ADDRESS; i++) key[i] = contracts[row * ADDRESS + i] as number
     for (let i = 0; i < WORD; i++) key[ADDRESS + i] = ids[row * WORD + i] as number

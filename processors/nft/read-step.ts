@@ -102,3 +102,17 @@ export async function readStep(warehouse: Warehouse, span: Span): Promise<StepRo
   ])
   return { transfers, senders }
 }
+
+/** Whether the transfers that begin at these places are of one block. */
+export function isOfSameBlock(transfers: Uint32Array, one: number, other: number): boolean {
+  return (
+    transfers[one + TRANSFER.blockNumber] === transfers[other + TRANSFER.blockNumber] &&
+    isEqual(transfers, one + TRANSFER.blockHash, transfers, other + TRANSFER.blockHash)
+  )
+}
+
+/** Whether the same word of 256 bits begins at these places. */
+export function isEqual(words: Uint32Array, at: number, others: Uint32Array, othersAt: number): boolean {
+  for (let i = 0; i < WORD; i++) if (words[at + i] !== others[othersAt + i]) return false
+  return true
+}

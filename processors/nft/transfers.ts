@@ -2,6 +2,7 @@ import { earlyFormOf } from '../../schemas/eth/early-nfts.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
 import {
   decodeTransfers,
+  type LogOrigin,
   type RawLog,
   TOKEN_STANDARDS,
   type TokenTransfer,
@@ -58,7 +59,7 @@ export function transferRows(part: ExecutionLogsData, version: bigint): readonly
       for (let i = 0; i < tokens; i++) moves.push({ row, log: read, transfer, batchIndex: place + i, inRange: i })
     }
   }
-  return [moveColumns(part, withoutTwiceTold(part, moves), version), oddColumns(part, odd, version)]
+  return [moveColumns(part, moves, version), oddColumns(part, odd, version)]
 }
 
 type Transfers = Extract<TransferLog, { kind: 'transfers' }>
@@ -88,9 +89,7 @@ type Read =
 function readRow(part: ExecutionLogsData, row: number): Read {
   const { dataOffset, dataTotal } = part.columns
   const log = rawLog(part, row)
-  const early = earlyFormOf(addressOf(part, row))
-  const before = early === undefined ? undefined : logBefore(part, row)
-  const read = decodeTransfers(log, { early, before })
+  const read = decodeTransfers(log, originOf(part, row))
   if (read.kind === 'other') return read
   if (dataTotal[row] === log.data.length)
     return read.kind === 'malformed' ? { kind: 'odd', event: read.event, reason: 'malformed' } : read
@@ -106,11 +105,29 @@ function addressOf({ columns }: ExecutionLogsData, row: number): Uint8Array {
   return bytesOfRow(columns.address, row, ADDRESS_BYTES)
 }
 
-/** What the same contract logged before it in the same transaction, of what is kept. */
-function logBefore(part: ExecutionLogsData, row: number): RawLog | undefined {
+const OF_STANDARD: LogOrigin = { early: undefined, before: undefined, isCutOff: false }
+
+function originOf(part: ExecutionLogsData, row: number): LogOrigin {
+  const early = earlyFormOf(addressOf(part, row))
+  if (early === undefined) return OF_STANDARD
+  const { header, columns } = part
+  const { transactionIndex } = columns
+  const isOfSame = (other: number) => transactionIndex[other] === transactionIndex[row]
+  const [before, behind] = [neighbour(part, row, -1), neighbour(part, row, 1)]
+  // A transaction goes on from part to part where it is that of the first row, or of the last one.
+  const beginsElsewhere = header.part > 0 && isOfSame(0)
+  return {
+    early,
+    before: before === undefined && beginsElsewhere ? 'elsewhere' : before,
+    isCutOff: behind === undefined && header.part + 1 < header.parts && isOfSame(transactionIndex.length - 1),
+  }
+}
+
+/** What the same contract logged last before it (`step` -1), or first behind it (1), in the same transaction, of what the part has. */
+function neighbour(part: ExecutionLogsData, row: number, step: -1 | 1): RawLog | undefined {
   const { transactionIndex } = part.columns
-  for (let before = row - 1; before >= 0 && transactionIndex[before] === transactionIndex[row]; before--) {
-    if (Buffer.compare(addressOf(part, before), addressOf(part, row)) === 0) return rawLog(part, before)
+  for (let other = row + step; transactionIndex[other] === transactionIndex[row]; other += step) {
+    if (Buffer.compare(addressOf(part, other), addressOf(part, row)) === 0) return rawLog(part, other)
   }
   return undefined
 }
@@ -128,22 +145,6 @@ function addToWord(words: Uint8Array, row: number, add: number): void {
     words[at] = carried & 0xff
     carried >>>= 8
   }
-}
-
-/**
- * A mint that is told token by token and as a range, as some contracts do, is one mint: of the range is left out what the same
- * transaction tells of its own.
- */
-function withoutTwiceTold(part: ExecutionLogsData, moves: readonly Move[]): readonly Move[] {
-  if (!moves.some(({ log }) => log.event === RANGE)) return moves
-  const nameOf = ({ row, transfer, inRange }: Move): string => {
-    const token = new Uint8Array(transfer.tokenId)
-    addToWord(token, 0, inRange)
-    const bytes = [addressOf(part, row), transfer.from, transfer.to, token]
-    return `${part.columns.transactionIndex[row]} ${Buffer.concat(bytes).toString('hex')}`
-  }
-  const single = new Set(moves.filter(({ log }) => log.event === 'Transfer').map(nameOf))
-  return single.size === 0 ? moves : moves.filter((move) => move.log.event !== RANGE || !single.has(nameOf(move)))
 }
 
 function moveColumns(part: ExecutionLogsData, moves: readonly Move[], version: bigint): TableRows {

@@ -16,7 +16,7 @@ export interface TokenTransfer {
   readonly tokenId: Uint8Array
   /** 32 bytes, big-endian: the last one, which differs in ranges alone (ERC-2309). */
   readonly lastTokenId: Uint8Array
-  /** 32 bytes, big-endian: of each token; 1 where it is one of a kind. */
+  /** 32 bytes, big-endian: of each token; 1 where it is one of a kind, 0 where it only says whom the next one of its contract goes to. */
   readonly amount: Uint8Array
 }
 
@@ -54,8 +54,10 @@ export type EarlyForm =
 export interface LogOrigin {
   /** Undefined for contracts that keep to a standard: nearly all. */
   readonly early: EarlyForm | undefined
-  /** What the same contract logged before it in the same transaction. */
-  readonly before: RawLog | undefined
+  /** What the same contract logged before it in the same transaction; `elsewhere`: that may be among logs that are not here. */
+  readonly before: RawLog | 'elsewhere' | undefined
+  /** What the same contract logged behind it in the same transaction may be among logs that are not here. */
+  readonly isCutOff: boolean
 }
 
 type Read = (log: RawLog, origin: LogOrigin) => readonly TokenTransfer[] | undefined
@@ -71,6 +73,7 @@ interface Form {
 const INDEXED_THREE = 4 * WORD_BYTES
 const ADDRESS_BYTES = 20
 const NOBODY = new Uint8Array(ADDRESS_BYTES)
+const NO_AMOUNT = new Uint8Array(WORD_BYTES)
 const ONE = new Uint8Array(WORD_BYTES)
 ONE[WORD_BYTES - 1] = 1
 
@@ -82,8 +85,7 @@ const FORMS = {
   'Transfer(address,address,uint256)': {
     event: 'Transfer',
     standard: 'ERC721',
-    isMove: ({ topics }, { early }) =>
-      early === 'unindexed' || early === 'two_indexed' || (early === undefined && topics.length === INDEXED_THREE),
+    isMove: isTransfer,
     read: readTransfer,
   },
   'ERC721Transfer(address,address,uint256)': {
@@ -115,7 +117,7 @@ const FORMS = {
     event: 'PunkTransfer',
     standard: 'ERC721',
     isMove: ofPunks,
-    read: readTwoIndexed,
+    read: (log) => readTwoIndexed(log),
   },
   'PunkBought(uint256,uint256,address,address)': {
     event: 'PunkBought',
@@ -153,12 +155,20 @@ export function decodeTransfers(log: RawLog, origin: LogOrigin): TransferLog {
   return transfers === undefined ? { kind: 'malformed', event } : { kind: 'transfers', event, standard, transfers }
 }
 
+/** Of the Punks' own it is told only where the bid that it belongs to may be elsewhere. */
+function isTransfer(log: RawLog, { early, isCutOff }: LogOrigin): boolean {
+  if (early === undefined) return log.topics.length === INDEXED_THREE
+  return early !== 'punks' || (isCutOff && receiverOf(log) !== undefined)
+}
+
 function readTransfer(log: RawLog, origin: LogOrigin): readonly TokenTransfer[] | undefined {
   switch (origin.early) {
     case 'unindexed':
       return readUnindexed(log)
     case 'two_indexed':
       return readTwoIndexed(log)
+    case 'punks':
+      return readTwoIndexed(log, NO_AMOUNT)
     default:
       return readIndexed(log)
   }
@@ -170,9 +180,9 @@ function readIndexed({ topics, data }: RawLog): readonly TokenTransfer[] | undef
   return single({ from: addressAt(topics, 32), to: addressAt(topics, 64), tokenId: wordAt(topics, 96) })
 }
 
-function readTwoIndexed({ topics, data }: RawLog): readonly TokenTransfer[] | undefined {
+function readTwoIndexed({ topics, data }: RawLog, amount = ONE): readonly TokenTransfer[] | undefined {
   if (topics.length !== 3 * WORD_BYTES || data.length !== WORD_BYTES) return undefined
-  return single({ from: addressAt(topics, 32), to: addressAt(topics, 64), tokenId: wordAt(data, 0) })
+  return single({ from: addressAt(topics, 32), to: addressAt(topics, 64), tokenId: wordAt(data, 0), amount })
 }
 
 function readUnindexed({ topics, data }: RawLog): readonly TokenTransfer[] | undefined {
@@ -217,13 +227,14 @@ function readAssign({ topics, data }: RawLog): readonly TokenTransfer[] | undefi
 
 /**
  * Punk, from and to indexed, the price in the data. An accepted bid has neither price nor receiver: the contract clears the bid before
- * it logs it (larvalabs/cryptopunks#19). Its receiver is that of the `Transfer` before.
+ * it logs it (larvalabs/cryptopunks#19). Its receiver is that of the `Transfer` before; nobody where that is elsewhere, for whoever has both.
  */
 function readPunkBought({ topics, data }: RawLog, { before }: LogOrigin): readonly TokenTransfer[] | undefined {
   if (topics.length !== INDEXED_THREE || data.length !== WORD_BYTES) return undefined
   const told = { from: addressAt(topics, 64), to: addressAt(topics, 96), tokenId: wordAt(topics, 32) }
   const isBid = told.to !== undefined && isZero(told.to) && isZero(data)
-  return single(isBid ? { ...told, to: before && receiverOf(before) } : told)
+  if (!isBid || before === 'elsewhere') return single(told)
+  return single({ ...told, to: before && receiverOf(before) })
 }
 
 /** Of the Punks' own `Transfer`, which tells how many and not which. */

@@ -33,26 +33,37 @@ export interface Move {
   readonly sender?: Address
 }
 
+/** A log, by its contract and the place of its transaction. */
+export interface GivenLog {
+  readonly contract: Address
+  readonly transaction: number
+  readonly log: RawLog
+}
+
 export interface Block {
   readonly number: number
   readonly hash: string
   readonly parent: Block | undefined
   readonly moves: readonly Move[]
+  /** In the moves' stead. */
+  readonly logs?: readonly GivenLog[]
   /** The receipts root unless told. */
   readonly logsCheck?: LogsCheck
 }
 
-const log = ({ contract, from, to, id, amount }: Move): RawLog =>
-  contract === COINS
-    ? logOf(ABI, 'TransferBatch', { operator: from, from, to, ids: [id], values: [amount] })
-    : logOf(ABI, 'Transfer', { from, to, tokenId: id })
+function logOfMove({ contract, from, to, id, amount }: Move, transaction: number): GivenLog {
+  const log =
+    contract === COINS
+      ? logOf(ABI, 'TransferBatch', { operator: from, from, to, ids: [id], values: [amount] })
+      : logOf(ABI, 'Transfer', { from, to, tokenId: id })
+  return { contract, transaction, log }
+}
 
 /** Each move is a transaction of its own. */
 export function eventsOf(
-  { number, hash, parent, moves, logsCheck = 'receipts' }: Block,
+  { number, hash, parent, moves, logs = moves.map(logOfMove), logsCheck = 'receipts' }: Block,
   chain: string,
 ): readonly EncodedEvent[] {
-  const logs = moves.map(log)
   const header = {
     number,
     hash,
@@ -65,11 +76,11 @@ export function eventsOf(
   }
   const columns = {
     logIndex: Uint32Array.from(logs, (_, i) => i),
-    transactionIndex: Uint32Array.from(logs, (_, i) => i),
+    transactionIndex: Uint32Array.from(logs, ({ transaction }) => transaction),
     transactionHash: new Uint8Array(logs.length * 32),
-    address: new Uint8Array(Buffer.concat(moves.map(({ contract }) => bytesOf(contract)))),
-    topics: logs.map(({ topics }) => topics),
-    data: logs.map(({ data }) => data),
+    address: new Uint8Array(Buffer.concat(logs.map(({ contract }) => bytesOf(contract)))),
+    topics: logs.map(({ log }) => log.topics),
+    data: logs.map(({ log }) => log.data),
   }
   const transactions = moves.map(({ sender }): GivenTransaction => (sender === undefined ? {} : { sender }))
   const block = {

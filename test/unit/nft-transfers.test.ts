@@ -16,7 +16,8 @@ interface Given {
   readonly before?: RawLog
 }
 
-const decode = (log: RawLog, { early, before }: Given = {}): TransferLog => decodeTransfers(log, { early, before })
+const decode = (log: RawLog, { early, before }: Given = {}): TransferLog =>
+  decodeTransfers(log, { early, before, isCutOff: false })
 
 /** As text and numbers. */
 function readable(log: TransferLog) {

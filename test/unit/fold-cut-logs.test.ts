@@ -1,0 +1,94 @@
+import type { Address } from 'viem'
+import { beforeEach, expect, test } from 'vitest'
+import { foldChain } from '../../processors/nft/fold.ts'
+import { ART, blockOn, eventsOf, type GivenLog, NOBODY, tell } from './given-nft-chain.ts'
+import { ABI, ERC20, logOf } from './given-nft-log.ts'
+import { storesOfFile } from './warehouse-of-file.ts'
+
+// A block's logs come in parts, and what some mean is said by others before them.
+
+const CHAIN = 'eth'
+const PUNKS: Address = '0xb47e3cd837ddf8e4c57f05d70ab865de6e193bbb'
+const ANA: Address = `0x${'a1'.repeat(20)}`
+const BOB: Address = `0x${'b2'.repeat(20)}`
+const NEVER = new AbortController().signal
+
+const stores = storesOfFile()
+beforeEach(() => stores().empty())
+
+/** A contract whose logs go where another's go. */
+const besides = (contract: Address): Address => `0x${'0f'.repeat(19)}${contract.slice(-2)}`
+
+/** A log of no token with so many bytes of data: a part has room for a million, of which 140 or more are each log's own. */
+const filler = (contract: Address, bytes: number): GivenLog => ({
+  contract: besides(contract),
+  transaction: 0,
+  log: { ...logOf(ERC20, 'Transfer', { from: ANA, to: BOB, value: 1n }), data: new Uint8Array(bytes) },
+})
+
+/** What is told of a block with these logs, of which one is the first of a second part. */
+async function toldOf(logs: readonly GivenLog[], parts: number) {
+  const { warehouse } = stores()
+  const events = eventsOf({ ...blockOn(undefined, [], 1), logs }, CHAIN)
+  expect(events.filter(({ type }) => type === 'execution.logs')).toHaveLength(parts)
+  await tell(warehouse, events, { chain: CHAIN })
+  await foldChain(warehouse, CHAIN, NEVER)
+  const moves = await warehouse.query<Record<string, string>>(
+    `SELECT toString(event) AS event, concat('0x', lower(hex(from_address))) AS from, concat('0x', lower(hex(to_address))) AS to,
+       toString(reinterpretAsUInt256(reverse(token_id))) AS id
+     FROM nft_transfer_lists FINAL WHERE kind = 'all' ORDER BY log_index, batch_index`,
+  )
+  const held = await warehouse.query<Record<string, string>>(
+    `SELECT concat('0x', lower(hex(holder))) AS holder, toString(reinterpretAsUInt256(reverse(token_id))) AS id
+     FROM nft_token_holders WHERE amount > 0 AND standard = 'ERC721' ORDER BY id`,
+  )
+  const tokens = await warehouse.query<Record<string, string>>(
+    'SELECT toString(reinterpretAsUInt256(reverse(token_id))) AS id FROM nft_tokens FINAL ORDER BY id',
+  )
+  const odd = await warehouse.query('SELECT log_index, reason FROM nft_odd_logs FINAL')
+  return { moves, held, tokens: tokens.map(({ id }) => id), odd }
+}
+
+const ofPunks = (log: GivenLog['log']): GivenLog => ({ contract: PUNKS, transaction: 0, log })
+const bidAccepted = [
+  ofPunks(logOf(ERC20, 'Transfer', { from: ANA, to: BOB, value: 1n })),
+  ofPunks(logOf(ABI, 'PunkBought', { punkIndex: 3n, value: 0n, fromAddress: ANA, toAddress: NOBODY })),
+]
+
+test.each([
+  ['in one part', 0, 1],
+  ['cut between its logs', 999_500, 2],
+])('a Punk whose bid is accepted goes to the bidder, %s', async (_, bytes, parts) => {
+  expect(await toldOf([filler(PUNKS, bytes), ...bidAccepted], parts)).toEqual({
+    moves: [{ event: 'PunkBought', from: ANA, to: BOB, id: '3' }],
+    held: [{ holder: BOB, id: '3' }],
+    tokens: ['3'],
+    odd: [],
+  })
+})
+
+test('a bid of which nobody tells the receiver is of no form, also in a later part', async () => {
+  const [, bought] = bidAccepted as [GivenLog, GivenLog]
+  const logs = [filler(PUNKS, 999_500), filler(PUNKS, 999_500), { ...bought, transaction: 1 }]
+  const { moves, odd } = await toldOf(logs, 2)
+  expect(moves).toEqual([])
+  expect(odd).toEqual([{ log_index: 2, reason: 'malformed' }])
+})
+
+test.each([
+  ['in one part', 0, 1],
+  ['cut between them', 999_500, 2],
+])('a mint that is told token by token and as a range counts once, %s', async (_, bytes, parts) => {
+  const ofArt = (transaction: number, log: GivenLog['log']): GivenLog => ({ contract: ART, transaction, log })
+  const range = logOf(ABI, 'ConsecutiveTransfer', { fromTokenId: 7n, toTokenId: 9n, from: NOBODY, to: ANA })
+  const mint = (tokenId: bigint) => logOf(ABI, 'Transfer', { from: NOBODY, to: ANA, tokenId })
+  const logs = [filler(ART, bytes), ofArt(0, mint(8n)), ofArt(0, range), ofArt(1, mint(9n))]
+  const { moves } = await toldOf(logs, parts)
+  const told = moves.map(({ event, id }) => [event, id])
+  expect(told).toEqual([
+    ['Transfer', '8'],
+    ['ConsecutiveTransfer', '7'],
+    ['ConsecutiveTransfer', '9'],
+    ['Transfer', '9'],
+  ])
+})
