@@ -22,7 +22,7 @@ import { constantColumn, noRows, type TableRows, textColumn } from '../loop/rows
  * costs its sender the same for three tokens and for 2^255.
  */
 export const RANGE_TOKENS_MAX = 10_000
-/** The same of all ranges of an event, which has room for thousands of such logs. */
+/** The same of all ranges of an event, which has room for thousands of such logs: those of contracts with the fewest tokens first. */
 export const RANGES_TOKENS_MAX = 200_000
 
 const RANGE = 'ConsecutiveTransfer'
@@ -39,27 +39,55 @@ type OddReason =
 export function transferRows(part: ExecutionLogsData, version: bigint): readonly TableRows[] {
   const moves: Move[] = []
   const odd: Odd[] = []
-  let rangeTokens = 0
-  for (let row = 0; row < part.columns.logIndex.length; row++) {
-    const read = readRow(part, row)
+  const reads = Array.from(part.columns.logIndex, (_, row) => readRow(part, row))
+  const tokensOf = toldRanges(part, reads)
+  for (const [row, read] of reads.entries()) {
     if (read.kind === 'other') continue
     if (read.kind === 'odd') {
       odd.push({ row, event: read.event, reason: read.reason })
       continue
     }
-    const range = read.event === RANGE ? rangeLength(read.transfers[0]) : 0
-    if (range > RANGE_TOKENS_MAX || rangeTokens + range > RANGES_TOKENS_MAX) {
+    const tokens = read.event === RANGE ? tokensOf.get(row) : 1
+    if (tokens === undefined) {
       odd.push({ row, event: read.event, reason: 'long_range' })
       continue
     }
-    rangeTokens += range
-    const tokens = read.event === RANGE ? range : 1
     for (let place = 0; place < read.transfers.length; place++) {
       const transfer = read.transfers[place] as TokenTransfer
       for (let i = 0; i < tokens; i++) moves.push({ row, log: read, transfer, batchIndex: place + i, inRange: i })
     }
   }
   return [moveColumns(part, moves, version), oddColumns(part, odd, version)]
+}
+
+interface RangesOfContract {
+  tokens: number
+  readonly ranges: { readonly row: number; readonly tokens: number }[]
+}
+
+/** How many tokens each range is of that is told, by its row: a contract that makes many takes no place of those that make few. */
+function toldRanges(part: ExecutionLogsData, reads: readonly Read[]): ReadonlyMap<number, number> {
+  const ofContracts = new Map<string, RangesOfContract>()
+  for (const [row, read] of reads.entries()) {
+    if (read.kind !== 'transfers' || read.event !== RANGE) continue
+    const tokens = rangeLength(read.transfers[0])
+    if (tokens > RANGE_TOKENS_MAX) continue
+    const contract = Buffer.from(addressOf(part, row)).toString('hex')
+    const made = ofContracts.get(contract) ?? { tokens: 0, ranges: [] }
+    ofContracts.set(contract, made)
+    made.tokens += tokens
+    made.ranges.push({ row, tokens })
+  }
+  const told = new Map<number, number>()
+  let left = RANGES_TOKENS_MAX
+  for (const { ranges } of [...ofContracts.values()].sort((one, other) => one.tokens - other.tokens)) {
+    for (const { row, tokens } of ranges) {
+      if (tokens > left) continue
+      told.set(row, tokens)
+      left -= tokens
+    }
+  }
+  return told
 }
 
 type Transfers = Extract<TransferLog, { kind: 'transfers' }>

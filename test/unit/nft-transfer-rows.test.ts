@@ -144,6 +144,17 @@ test('a range of more tokens than are told is told as such, and so are those bey
   expect(odd).toEqual(places.map((log_index) => ({ log_index, ...told })))
 })
 
+test('who makes many tokens takes nobody’s place: ranges of contracts with fewer of them are told first', async () => {
+  const large = range(1n, BigInt(RANGE_TOKENS_MAX))
+  const many = Array.from({ length: RANGES_TOKENS_MAX / RANGE_TOKENS_MAX }, () => large)
+  const other: Address = `0x${'1a'.repeat(20)}`
+  const few = [range(1n, 3n), range(4n, 5n)].map((one) => ({ ...one, address: other }))
+  const { moves, odd } = await tablesOf([...many, ...few])
+  expect(moves.filter(({ contract }) => contract === other).map(({ id }) => id)).toEqual(['1', '2', '3', '4', '5'])
+  expect(moves).toHaveLength(RANGES_TOKENS_MAX - RANGE_TOKENS_MAX + 5)
+  expect(odd).toEqual([{ log_index: many.length - 1, event: 'ConsecutiveTransfer', reason: 'long_range' }])
+})
+
 test('a log that has not its event’s form, or is longer than an event, stops nothing', async () => {
   const wrong = { ...logOf(ABI, 'TransferSingle', { operator: EVE, from: ANA, to: BOB, id: 1n, value: 1n }) }
   const ids = Array.from({ length: 20_000 }, (_, i) => BigInt(i))
