@@ -42,7 +42,10 @@ interface Kept {
 export interface Memory {
   readonly limits: JournalLimits
   readonly known: Map<string, Known>
-  readonly states: Map<string, Kept>
+  /** Of the folds that are made beside those that answer. */
+  readonly earlier: Map<string, Known>
+  /** Of the fold that answers, and of one beside it; the last one has gone on last. */
+  readonly states: Map<string, readonly Kept[]>
   /** Merges of the folded tables were put off by this process (`merges.ts`). */
   mergesLater?: boolean
   /** What is told of exchanges, and writes of them before it was asked for. */
@@ -53,7 +56,7 @@ const MEMORIES = new WeakMap<Warehouse, Memory>()
 
 /** The memory of folds into a warehouse. Who asks first says how far it is taken back. */
 export function memoryOf(warehouse: Warehouse, limits = JOURNAL_LIMITS): Memory {
-  const memory = MEMORIES.get(warehouse) ?? { limits, known: new Map(), states: new Map() }
+  const memory = MEMORIES.get(warehouse) ?? { limits, known: new Map(), earlier: new Map(), states: new Map() }
   MEMORIES.set(warehouse, memory)
   return memory
 }
@@ -93,9 +96,13 @@ export function takeState(
   { place, exchanges }: { readonly place: Place; readonly exchanges: string },
 ): Kept {
   const { start, through } = place
-  const kept = states.get(chain)
-  states.delete(chain)
-  if (kept?.start === start && kept.exchanges === exchanges) {
+  const all = states.get(chain) ?? []
+  const kept = all.find((one) => one.start === start)
+  states.set(
+    chain,
+    all.filter((one) => one !== kept),
+  )
+  if (kept?.exchanges === exchanges) {
     const last = kept.hashes.lastIndexOf(through.hash)
     if (last !== -1 && kept.state.journal.undoTo(through.number))
       return { ...kept, hashes: kept.hashes.slice(0, last + 1) }
@@ -108,12 +115,18 @@ export function takeState(
 export function keepState(memory: Memory, chain: string, taken: Kept, step: readonly Block[]): void {
   if (keysOf(taken.state.sizes()) > keysLeft(memory, taken.state)) return
   const hashes = [...taken.hashes, ...step.map(({ hash }) => hash)].slice(-(memory.limits.blocks + 1))
-  memory.states.set(chain, { ...taken, hashes })
+  const others = memory.states.get(chain) ?? []
+  memory.states.set(chain, [...others.slice(-1), { ...taken, hashes }])
+}
+
+/** Forgets what a fold has come to that nobody is answered from any more. */
+export function forgetState({ states }: Memory, chain: string, start: number): void {
+  states.set(chain, states.get(chain)?.filter((kept) => kept.start !== start) ?? [])
 }
 
 /** How many keys a chain may have in memory beside those of others. */
 function keysLeft({ states }: Memory, { isWhole }: FoldState): number {
   if (!isWhole) return PART_KEYS_MAX
-  const taken = [...states.values()].map(({ state }) => (state.isWhole ? keysOf(state.sizes()) : 0))
+  const taken = [...states.values()].flat().map(({ state }) => (state.isWhole ? keysOf(state.sizes()) : 0))
   return WHOLE_KEYS_MAX - taken.reduce((all, keys) => all + keys, 0)
 }

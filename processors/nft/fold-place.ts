@@ -27,12 +27,33 @@ interface Through {
   readonly singles: number
 }
 
-/** Undefined where nothing can be folded: there is no block, or it is not known yet which one the chain goes on from. */
+/**
+ * Where the fold that answers goes on, or where the first one, or another one behind blocks that are not there, begins. Undefined where
+ * nothing can be folded: there is no block, or it is not known yet which one the chain goes on from.
+ */
 export async function placeOf(warehouse: Warehouse, chain: string): Promise<Place | undefined> {
   const furthest = await furthestFold(warehouse, chain)
   const start =
     furthest === undefined ? await lowestOf(warehouse, chain) : await startInstead(warehouse, chain, furthest)
-  if (start === undefined) return undefined
+  return start === undefined ? undefined : await undoubted(warehouse, chain, { start, furthest })
+}
+
+/**
+ * Where the fold goes on that begins with the blocks before the first one of the fold that answers, beside which it is made until it is as
+ * far. Undefined where they are not there, or as `placeOf` says.
+ */
+export async function earlierPlaceOf(warehouse: Warehouse, chain: string): Promise<Place | undefined> {
+  const furthest = await furthestFold(warehouse, chain)
+  if (furthest === undefined || !(await hasBlocksBefore(warehouse, chain, furthest.start))) return undefined
+  const start = await lowestOf(warehouse, chain, { below: furthest.start })
+  return start === undefined ? undefined : await undoubted(warehouse, chain, { start, furthest })
+}
+
+async function undoubted(
+  warehouse: Warehouse,
+  chain: string,
+  { start, furthest }: { readonly start: number; readonly furthest: Place | undefined },
+): Promise<Place | undefined> {
   const place = start === furthest?.start ? furthest : await placeOfFold(warehouse, chain, start)
   const { number, hash } = place.through
   if (hash === undefined) return place
@@ -59,17 +80,12 @@ async function furthestFold(warehouse: Warehouse, chain: string): Promise<Place 
   return answeringFold(places)
 }
 
-/**
- * Where to go on: with the furthest fold, or with one that begins elsewhere. Blocks before the first one change what everybody holds
- * afterwards, so where they are there now the fold begins with them, beside the one that answers until it is as far. Behind blocks
- * that are not there another one begins: nobody knows when they come.
- */
+/** Where to go on: with the furthest fold, or, behind blocks that are not there, with another one: nobody knows when they come. */
 async function startInstead(
   warehouse: Warehouse,
   chain: string,
   { start, through }: Place,
 ): Promise<number | undefined> {
-  if (await hasBlocksBefore(warehouse, chain, start)) return await lowestOf(warehouse, chain, { below: start })
   const [next] = await warehouse.query<{ number: string }>(
     `SELECT min(block_number) AS number FROM execution_heights FINAL
      WHERE chain = {chain:String} AND block_number > {number:UInt64} AND log_parts >= 0 HAVING count() > 0`,
@@ -79,7 +95,10 @@ async function startInstead(
   return follows ? start : await lowestOf(warehouse, chain, { above: through.number })
 }
 
-/** Whether the block before a fold's first one is there. */
+/**
+ * Whether the block before a fold's first one is there. Those before it change what everybody holds afterwards, so that all that follows is
+ * another fold.
+ */
 async function hasBlocksBefore(warehouse: Warehouse, chain: string, start: number): Promise<boolean> {
   const parentHash = await parentOfFirst(warehouse, chain, start)
   const [before] = await warehouse.query(

@@ -4,8 +4,8 @@ import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
 import { NAMED_REVERTED_MAX, notRevertedSql, REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
 import { constantColumn, textColumn } from '../loop/rows.ts'
 import type { BlockCounts } from './block-fold.ts'
-import { exchangesOf, keepState, memoryOf, notesOf, revertsOf, takeState } from './fold-memory.ts'
-import { isStillPlace, newestHeight, type Place, parentOfFirst, placeOf } from './fold-place.ts'
+import { exchangesOf, forgetState, keepState, memoryOf, notesOf, revertsOf, takeState } from './fold-memory.ts'
+import { earlierPlaceOf, isStillPlace, newestHeight, type Place, parentOfFirst, placeOf } from './fold-place.ts'
 import { type Block, foldStep, NO_TRANSFERS } from './fold-step.ts'
 import { FoldedRows } from './folded-rows.ts'
 import { FILLING_BLOCKS_MIN, mergeLater } from './merges.ts'
@@ -17,37 +17,74 @@ const STEP_BLOCKS_MAX = 5_500
  * lists, one of each order of holdings, three or four of totals.
  */
 const STEP_TRANSFERS_MAX = 240_000
+/** The same of a fold beside the one that answers, which waits for the step: some seconds. */
+const BESIDE_TRANSFERS_MAX = 60_000
+
 /**
  * Folds all blocks of a chain that follow on what is folded, are canonical, and are there with all their logs when it begins; ends early
  * when the signal aborts. Returns the number of blocks. Two that fold the same chain side by side write the same rows.
+ *
+ * Blocks before the first one change what everybody holds afterwards: where they are there, all that follows is another fold, made beside
+ * the one that answers until it is as far. Before each of its steps the one that answers is folded to the newest block.
  */
 export async function foldChain(warehouse: Warehouse, chain: string, signal: AbortSignal): Promise<number> {
-  const memory = memoryOf(warehouse)
   let blocks = 0
+  while (!signal.aborted) {
+    const { isPreceded, blocks: following } = await goOn(warehouse, { chain, signal, isBeside: false })
+    blocks += following
+    if (!isPreceded) break
+    const { blocks: earlier } = await goOn(warehouse, { chain, signal, isBeside: true })
+    if (earlier === 0) break
+    blocks += earlier
+  }
+  return blocks
+}
+
+interface Going {
+  readonly chain: string
+  readonly signal: AbortSignal
+  /** Whether it is the fold beside the one that answers: it goes on by one step. */
+  readonly isBeside: boolean
+}
+
+interface Gone {
+  readonly blocks: number
+  /** Whether the block before the fold's first one is there. */
+  readonly isPreceded: boolean
+}
+
+async function goOn(warehouse: Warehouse, { chain, signal, isBeside }: Going): Promise<Gone> {
+  const memory = memoryOf(warehouse)
+  const knownFolds = isBeside ? memory.earlier : memory.known
+  let [blocks, isPreceded] = [0, false]
   let folded: FoldedRows | undefined
   while (!signal.aborted) {
     const reverts = await revertsOf(warehouse, chain)
-    const kept = memory.known.get(chain)
-    memory.known.delete(chain)
+    const kept = knownFolds.get(chain)
+    knownFolds.delete(chain)
     folded ??= kept?.folded
     const known = kept !== undefined && kept.reverts === reverts ? kept : undefined
-    const place = known?.place ?? (await placeOf(warehouse, chain))
+    const place = known?.place ?? (await (isBeside ? earlierPlaceOf : placeOf)(warehouse, chain))
     if (place === undefined) break
     const isNoted = known?.notes !== undefined && known.notes === notesOf(warehouse)
-    const [exchanges, { follow, isLast, isPreceded }, isAsKnown] = await Promise.all([
+    const parentHash = known?.parentHash ?? (await parentOfFirst(warehouse, chain, place.start))
+    const [exchanges, next, isAsKnown] = await Promise.all([
       exchangesOf(warehouse, memory),
-      nextStep(warehouse, chain, place, known?.parentHash),
+      nextStep(warehouse, chain, place, parentHash),
       known === undefined || isNoted || isStillPlace(warehouse, chain, known.place),
     ])
-    if (!isAsKnown || isPreceded) continue
+    // A fold that begins with yet earlier ones takes the place of one beside the one that answers.
+    if (!isAsKnown || (isBeside && known !== undefined && next.isPreceded)) continue
+    isPreceded = next.isPreceded
+    const { follow, isLast } = next
     if (known !== undefined && follow.length === 0) {
       // Only behind blocks that are not there something else may be folded.
       if ((await newestHeight(warehouse, chain)) > place.through.number + 1) continue
-      memory.known.set(chain, { ...known, folded: undefined })
+      knownFolds.set(chain, { ...known, folded: undefined })
       break
     }
     const [{ step, hasTransfers }, notReverted] = await Promise.all([
-      withTransfers(warehouse, chain, follow),
+      withTransfers(warehouse, chain, { follow, transfersMax: isBeside ? BESIDE_TRANSFERS_MAX : STEP_TRANSFERS_MAX }),
       known?.notReverted ?? notRevertedOf(warehouse, chain),
     ])
     const last = step.at(-1)
@@ -66,16 +103,22 @@ export async function foldChain(warehouse: Warehouse, chain: string, signal: Abo
     blocks += step.length
     const isOnlyFold = known?.isOnlyFold || (await dropOvertaken(warehouse, chain, { start, number: last.number }))
     if (reverts !== undefined) {
-      const notes = notesOf(warehouse)
-      const parentHash = known?.parentHash ?? (await parentOfFirst(warehouse, chain, start))
-      const now = { place: { start, through }, parentHash, notes, notReverted, isOnlyFold, reverts }
-      memory.known.set(chain, { ...now, folded: step.length > 1 ? folded : undefined })
+      const first = parentHash || (await parentOfFirst(warehouse, chain, start))
+      const now = {
+        place: { start, through },
+        parentHash: first,
+        notes: notesOf(warehouse),
+        notReverted,
+        isOnlyFold,
+        reverts,
+      }
+      knownFolds.set(chain, { ...now, folded: step.length > 1 ? folded : undefined })
     }
     // What comes meanwhile is asked for when it is there; of blocks that come in numbers that is many at once.
     const isCut = step.length < follow.length || follow.length === STEP_BLOCKS_MAX
-    if (!isCut && isLast) break
+    if (isBeside || (!isCut && isLast)) break
   }
-  return blocks
+  return { blocks, isPreceded }
 }
 
 /**
@@ -102,6 +145,7 @@ async function dropOvertaken(
       )
       for (const { id } of parts) await warehouse.command(`ALTER TABLE ${table} DROP PARTITION ID '${id}'`)
     }
+    forgetState(memoryOf(warehouse), chain, Number(later.start))
   }
   return overtaken.length === others.length
 }
@@ -110,7 +154,7 @@ async function dropOvertaken(
 async function withTransfers(
   warehouse: Warehouse,
   chain: string,
-  step: readonly Block[],
+  { follow: step, transfersMax }: { readonly follow: readonly Block[]; readonly transfersMax: number },
 ): Promise<{ readonly step: readonly Block[]; readonly hasTransfers: boolean }> {
   const [first, last] = [step.at(0), step.at(-1)]
   if (first === undefined || last === undefined) return { step, hasTransfers: false }
@@ -125,7 +169,7 @@ async function withTransfers(
   let transfers = 0
   const beyond = counts.find(({ number, transfers: more }) => {
     transfers += Number(more)
-    return transfers > STEP_TRANSFERS_MAX && Number(number) > first.number
+    return transfers > transfersMax && Number(number) > first.number
   })
   if (beyond === undefined) return { step, hasTransfers: counts.length > 0 }
   return { step: step.slice(0, Number(beyond.number) - first.number), hasTransfers: true }

@@ -75,7 +75,7 @@ function contentOf(state: FoldState): ReadonlyMap<string, readonly unknown[]> {
 }
 
 const stateOf = (warehouse: Warehouse, chain: string): FoldState => {
-  const kept = memoryOf(warehouse).states.get(chain)
+  const kept = memoryOf(warehouse).states.get(chain)?.at(-1)
   if (kept === undefined) throw new Error(`nothing is kept of ${chain}`)
   return kept.state
 }

@@ -264,6 +264,48 @@ test('behind blocks that are not there another fold begins, which gives way when
   await expectHoldings(warehouse, five)
 })
 
+test('the head is folded beside the earlier past, between its steps', { timeout: 300_000 }, async () => {
+  const { warehouse, empty } = stores()
+  await empty()
+  const [first = NOBODY, second = NOBODY] = PEOPLE
+  const mint = { contract: COINS, from: NOBODY, to: first, id: 1n, amount: 5n }
+  const pass = { contract: COINS, from: first, to: second, id: 1n, amount: 1n }
+  // As many as take two steps.
+  const past = [blockOn(undefined, [mint])]
+  while (past.length < 6_000) past.push(blockOn(past.at(-1), []))
+  const [one, two, three] = [1, 2, 3].map((after) => blockOn(undefined, [pass], past.length + after)) as [
+    Block,
+    Block,
+    Block,
+  ]
+  const head = [
+    { ...one, parent: past.at(-1) as Block },
+    { ...two, parent: one },
+    { ...three, parent: two },
+  ] as const
+  await tell(warehouse, eventsOf(head[0]))
+  expect(await fold(warehouse)).toBe(1)
+  await tell(warehouse, [...past, head[1]].flatMap(eventsOf))
+  const noted: (readonly [bigint | undefined, bigint | undefined])[] = []
+  const handle = handleOf(warehouse, async (table, columns) => {
+    await warehouse.insert(table, columns)
+    if (table !== 'nft_blocks') return
+    const { start, block_number: numbers } = columns as Readonly<Record<string, BigUint64Array>>
+    noted.push([start?.at(0), numbers?.at(-1)])
+    if (noted.length === 2) await tell(warehouse, eventsOf(head[2]))
+  })
+  await fold(handle)
+  expect(noted).toEqual([
+    [6_001n, 6_002n],
+    [1n, 5_500n],
+    [6_001n, 6_003n],
+    [1n, 6_003n],
+  ])
+  expect(await warehouse.query('SELECT DISTINCT start FROM nft_blocks')).toEqual([{ start: '1' }])
+  const held = await toldHoldings(warehouse, 'nft_token_holders', 6_003)
+  expect(held).toEqual(holdingsOf([...past, ...head]))
+})
+
 test('a block is folded with all that it logged, whenever the fold looks while its rows are written', async () => {
   const { warehouse, empty } = stores()
   await empty()
