@@ -1,4 +1,5 @@
 import type { WordsReader } from '../../infra/ports/warehouse.ts'
+import { STATEMENT_TEXT_MAX } from '../../schemas/tables/literals.ts'
 
 /** A warehouse that may look up rows for several questions at once. */
 export interface LookupReader extends WordsReader {
@@ -85,9 +86,31 @@ export async function lookUpKeys<Row>(warehouse: LookupReader, select: string, k
   return await warehouse.query<Row>(keysSql(select, [keys]))
 }
 
-/** The rows of each of many SELECTs of one kind, in one statement. */
+/** The rows of each of many SELECTs of one kind, in as few statements as their texts take. */
 export async function lookUpMany<Row>(warehouse: LookupReader, selects: readonly string[]): Promise<Row[][]> {
-  if (selects.length === 0) return []
-  const rows = await warehouse.query<Row>(lookupSql(selects, inOrderSettings(FEW_ROWS_AT_ONCE)))
-  return rowsOfLookups(rows, selects.length)
+  const found: Row[][] = []
+  for (const some of inTexts(selects)) {
+    const rows = await warehouse.query<Row>(lookupSql(some, inOrderSettings(FEW_ROWS_AT_ONCE)))
+    found.push(...rowsOfLookups(rows, some.length))
+  }
+  return found
+}
+
+/** What stands between two SELECTs, and which one it is. */
+const BETWEEN_SELECTS = ' UNION ALL 1000 AS nth, '.length
+
+/** SELECTs in groups, of which each is one statement: no longer than a server takes. */
+export function inTexts(selects: readonly string[]): readonly (readonly string[])[] {
+  const groups: string[][] = []
+  let left = 0
+  for (const select of selects) {
+    const length = select.length + BETWEEN_SELECTS
+    if (length > left) {
+      groups.push([])
+      left = STATEMENT_TEXT_MAX
+    }
+    groups.at(-1)?.push(select)
+    left -= length
+  }
+  return groups
 }

@@ -71,7 +71,7 @@ export async function indexedSince(pin: NftPin, contracts: readonly string[]): P
 
 /** The first blocks in which contracts have logged what nobody can read, while the chain stood so; undefined of those that have not. */
 const oddBlocks = new WeakMap<NftStanding, Map<string, number | undefined>>()
-/** Of one statement: a page has as many at most, but for transfers and changes. */
+/** A page has as many at most, but for transfers and changes. */
 const LOOKED_UP_AT_ONCE = 100
 /** Of contracts that are asked for while a chain does not move. */
 const KEPT_MAX = 10_000

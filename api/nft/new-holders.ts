@@ -1,3 +1,4 @@
+import { inTexts } from '../http/lookups.ts'
 import type { Held } from './arrivals.ts'
 import type { NftPin } from './asking.ts'
 import { indexedSince } from './coverage.ts'
@@ -34,11 +35,14 @@ export async function manyNewHolders(pin: NftPin, tokens: readonly Held[]): Prom
   for (const { contract, sinceBlock } of tokens)
     if (sinceBlock !== undefined && isIndexed(contract))
       selects.set(comingOf({ contract, sinceBlock }), newHoldersSql(pin, contract, sinceBlock))
-  if (selects.size === 0) return new Map()
   const each = [...selects].map(([key, select]) => `SELECT '${key}' AS key, * FROM (${select})`)
-  const rows = await pin.warehouse.query<Row>(
-    `${each.join(' UNION ALL ')} SETTINGS max_block_size = ${READ_ROWS}, read_in_order_use_buffering = 0, max_threads = 1`,
-  )
+  const rows: Row[] = []
+  for (const some of inTexts(each)) {
+    const found = await pin.warehouse.query<Row>(
+      `${some.join(' UNION ALL ')} SETTINGS max_block_size = ${READ_ROWS}, read_in_order_use_buffering = 0, max_threads = 1`,
+    )
+    rows.push(...found)
+  }
   const known = rows.filter(({ is_known }) => is_known === 1)
   return new Map(known.map(({ key, new_holders }) => [key, Number(new_holders) >= MANY_NEW_HOLDERS]))
 }

@@ -2,8 +2,9 @@ import type { Static } from 'typebox'
 import type { QueryParams } from '../../infra/ports/warehouse.ts'
 import { type getAssetsTransferRoute, TRANSFER_REASONS } from '../../schemas/routes/nft/transfers.ts'
 import { askedReasons } from '../../schemas/routes/nft/without-reasons.ts'
-import { bytesSql } from '../../schemas/tables/literals.ts'
+import { bytesSql, STATEMENT_TEXT_MAX } from '../../schemas/tables/literals.ts'
 import type { TransferList } from '../../schemas/tables/nft.ts'
+import { REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
 import { FEW_ROWS_AT_ONCE, inOrderSettings, lookUp } from '../http/lookups.ts'
 import type { NftScope } from './asking.ts'
 import { foldParams, foldSql } from './literals.ts'
@@ -184,7 +185,11 @@ interface LookedRow extends FlatRow {
 export async function lookAt(scope: NftScope, look: Look) {
   const { isOfReverted, ...looked } = upToEnd(scope, look, await readStreams(scope, look, ''))
   if (!isOfReverted) return looked
-  const { rows, end } = upToEnd(scope, look, await readStreams(scope, look, ` AND ${scope.standing.notReverted}`))
+  const { notReverted } = scope.standing
+  // Each stream has the condition.
+  const isLong = look.streams.length * notReverted.length > STATEMENT_TEXT_MAX / 2
+  const counting = isLong ? `block_hash NOT IN (${REVERTED_SQL})` : notReverted
+  const { rows, end } = upToEnd(scope, look, await readStreams(scope, look, ` AND ${counting}`))
   return { rows, end }
 }
 

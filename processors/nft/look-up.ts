@@ -1,5 +1,5 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { bytesSql } from '../../schemas/tables/literals.ts'
+import { bytesSql, STATEMENT_TEXT_MAX } from '../../schemas/tables/literals.ts'
 import { TOTAL_KINDS } from '../../schemas/tables/nft.ts'
 import type { TimeSlices } from '../loop/time-slices.ts'
 import { type FoldState, keysOf, type Sizes, TOKEN_ID, TOKEN_KEY } from './fold-state.ts'
@@ -102,11 +102,8 @@ function literal(words: Uint32Array, at: number, width: number): string {
   return bytesSql(Buffer.from(words.buffer, words.byteOffset + 4 * at, 4 * width).toString('hex'))
 }
 
-/**
- * Keys are named one by one in so much text, less than a server takes (256 KiB): for a block at the head it takes the engine a third of
- * what a subquery does.
- */
-const NAMED_TEXT_MAX = 240 * 1024
+// Keys are named one by one where a statement has room for them: for a block at the head it takes the engine a third of what a subquery does.
+
 /** More of them have more text. */
 const NAMED_KEYS_MAX = 2_500
 /** So many have less. */
@@ -130,7 +127,7 @@ export async function lookUp(warehouse: Warehouse, span: Span, asked: Asked): Pr
   const isFew = keysOf(state.sizes()) - keysOf(since) <= NAMED_KEYS_MAX
   const find = async (lookup: Lookup) => {
     const named = isFew ? lookup.keys.map((keys) => keys.since(state, since).join(', ')) : []
-    const isNamed = isFew && named.join().length <= NAMED_TEXT_MAX
+    const isNamed = isFew && named.join().length <= STATEMENT_TEXT_MAX
     const among = isNamed ? named : lookup.keys.map(({ ofStep }) => `SELECT ${ofStep}`)
     return await newestRows(warehouse, span, { lookup, among, notReverted })
   }

@@ -1,6 +1,9 @@
 // Values written into statements: a parameter takes the engine longer to understand than to look up what is asked for, and a call of
 // unhex() for each of many values five times as long as their escapes. Nothing gets here but what was checked.
 
+/** Of one statement with what is written into it; a server takes a little more (max_query_size, 256 KiB). */
+export const STATEMENT_TEXT_MAX = 240 * 1024
+
 const HEX = /^(?:[0-9a-f]{2})*$/
 
 /** Bytes of hex without 0x, lower-case, as the engine compares them without a function. */
