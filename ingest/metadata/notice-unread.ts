@@ -5,7 +5,7 @@ import { REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
 
 /** Changes of a contract that come one after the other are read once; and a run of one that changes all the time rests so long. */
 export const REREAD_DELAY_MS = 10_000
-/** Contracts of one question; what is beyond them the next look finds. */
+/** Contracts of one question; those beyond them the next look asks for. */
 const CONTRACTS_MAX = 5_000
 /** Ranges of tokens that a contract says have changed, the newest, each of which is compared with all of its tokens. */
 const RANGES_MAX = 100
@@ -16,6 +16,96 @@ const CONTRACT_RESTS_SEC = 60
 
 const KINDS = ['moved', 'changed'] as const
 type Kind = (typeof KINDS)[number]
+
+/** Marks of older events, and of its own event those up to a contract; all of them without one. */
+interface Seen {
+  readonly version: bigint
+  /** Hex without 0x. */
+  readonly contract: string | undefined
+}
+
+const NOTHING_SEEN: Seen = { version: 0n, contract: undefined }
+/** Behind all addresses. */
+const ALL_SEEN = 'g'
+
+interface Search {
+  readonly kind: Kind
+  /** SELECT of `address`, hex without 0x, each once. */
+  readonly sql: string
+}
+
+/** What is to be read by what the tables have: tokens, what contracts say of themselves, and what has changed of both. */
+const SEARCHES: readonly Search[] = [
+  {
+    kind: 'moved',
+    sql: `SELECT DISTINCT lower(hex(contract)) AS address FROM nft_tokens
+      WHERE chain = {chain:String} AND (contract, token_id) NOT IN (
+        SELECT contract, token_id FROM nft_token_states FINAL
+        WHERE chain = {chain:String} AND (error = '' OR next_retry > toDateTime({nowSec:UInt32}))
+      )`,
+  },
+  {
+    kind: 'moved',
+    sql: `SELECT DISTINCT lower(hex(contract)) AS address FROM nft_tokens
+      INNER JOIN (
+        SELECT contract, token_id, block_number AS read FROM nft_token_states FINAL WHERE chain = {chain:String} AND error != ''
+      ) AS failed USING (contract, token_id)
+      WHERE chain = {chain:String} AND supply_block > read`,
+  },
+  {
+    kind: 'changed',
+    sql: `SELECT lower(hex(own.contract)) AS address FROM (
+        SELECT contract, block_number AS read, has_total_supply, block_hash IN (${REVERTED_SQL}) AS is_reverted
+        FROM nft_contracts FINAL WHERE chain = {chain:String} AND read_at <= toDateTime({restedSec:UInt32})
+      ) AS own
+      LEFT JOIN (
+        SELECT contract, max(supply_block) AS supplied FROM nft_tokens WHERE chain = {chain:String} GROUP BY contract
+      ) AS tokens ON tokens.contract = own.contract
+      WHERE is_reverted OR (has_total_supply = 1 AND read < supplied)`,
+  },
+  {
+    kind: 'changed',
+    sql: `SELECT DISTINCT lower(hex(contract)) AS address FROM nft_tokens
+      WHERE chain = {chain:String} AND (contract, token_id) IN (
+        SELECT contract, token_id FROM nft_token_states FINAL
+        WHERE chain = {chain:String} AND block_hash IN (${REVERTED_SQL})
+        UNION ALL
+        SELECT contract, token_id FROM (
+          SELECT contract, token_id, block_number AS read FROM nft_token_states FINAL WHERE chain = {chain:String}
+        ) AS states
+        INNER JOIN (
+          SELECT contract, first_id AS token_id, max(block_number) AS changed FROM nft_metadata_changes
+          WHERE chain = {chain:String} AND event != 'ContractURIUpdated' AND first_id = last_id GROUP BY contract, first_id
+        ) AS changes USING (contract, token_id)
+        WHERE read < changed
+        UNION ALL
+        SELECT contract, token_id FROM (
+          SELECT contract, token_id, block_number AS read FROM nft_token_states FINAL WHERE chain = {chain:String}
+        ) AS states
+        INNER JOIN (
+          SELECT contract, first_id, last_id, max(block_number) AS changed FROM nft_metadata_changes
+          WHERE chain = {chain:String} AND event != 'ContractURIUpdated' AND first_id < last_id
+          GROUP BY contract, first_id, last_id ORDER BY changed DESC LIMIT ${RANGES_MAX} BY contract
+        ) AS changes USING contract
+        WHERE read < changed AND token_id >= first_id AND token_id <= last_id
+      )`,
+  },
+  {
+    kind: 'changed',
+    sql: `SELECT lower(hex(changes.contract)) AS address FROM (
+        SELECT contract, max(block_number) AS changed FROM nft_metadata_changes
+        WHERE chain = {chain:String} AND event = 'ContractURIUpdated' GROUP BY contract
+      ) AS changes
+      INNER JOIN (SELECT contract, block_number AS read FROM nft_contracts FINAL WHERE chain = {chain:String}) AS own
+        ON own.contract = changes.contract
+      WHERE read < changed`,
+  },
+]
+
+const SEARCH_SQL = SEARCHES.map(
+  ({ sql }, nth) =>
+    `SELECT ${nth} AS nth, address FROM (${sql}) WHERE address > {behind${nth}:String} ORDER BY address LIMIT {limit:UInt32}`,
+).join(' UNION ALL ')
 
 export interface Noticing {
   readonly warehouse: WarehouseReader
@@ -33,8 +123,10 @@ export interface Noticing {
 export class UnreadNoticer {
   readonly #noticing: Noticing
   readonly #chain: string
-  /** The newest mark that was seen, by kind and bucket. */
-  readonly #seen = new Map<string, bigint>()
+  /** The last mark that was seen, by kind and bucket. */
+  readonly #seen = new Map<string, Seen>()
+  /** Of each search the last contract that was found, where there may be more behind it. */
+  #found: readonly string[] = SEARCHES.map(() => '')
   #searchedMs = Number.NEGATIVE_INFINITY
   #hasLooked = false
 
@@ -55,7 +147,7 @@ export class UnreadNoticer {
     if (nowMs() < this.#searchedMs + SEARCH_EVERY_MS) return asked
     const found = await this.#search()
     for (const { kind, contract } of found) await this.#ask(kind, contract)
-    // Where there are more, they are asked for when these have had their time.
+    // Where there are more, the next search goes on behind them: whoever has something to be read all the time holds up nobody.
     this.#searchedMs = nowMs()
     return asked + found.length
   }
@@ -78,20 +170,27 @@ export class UnreadNoticer {
     const marked: { kind: Kind; contract: string }[] = []
     for (const { kind, bucket, version } of newest) {
       const key = `${kind} ${bucket}`
-      const seen = this.#seen.get(key) ?? 0n
-      if (BigInt(version) <= seen) continue
+      const seen = this.#seen.get(key) ?? NOTHING_SEEN
+      if (BigInt(version) < seen.version || (BigInt(version) === seen.version && seen.contract === undefined)) continue
+      let now: Seen = { version: BigInt(version), contract: undefined }
       // What was there before the first look the search finds, as far as it is to be read.
       if (this.#hasLooked) {
-        const rows = await warehouse.query<{ address: string }>(
-          `SELECT DISTINCT lower(hex(contract)) AS address FROM nft_marks
+        const rows = await warehouse.query<{ address: string; first: string }>(
+          `SELECT lower(hex(contract)) AS address, min(version) AS first FROM nft_marks
            WHERE chain = {chain:String} AND kind = {kind:String} AND bucket = {bucket:UInt16}
-             AND version > {seen:UInt64} AND version <= {version:UInt64}
-           ORDER BY address LIMIT {limit:UInt32}`,
-          { chain: this.#chain, kind, bucket, seen, version, limit: CONTRACTS_MAX },
+             AND (version > {seen:UInt64} OR version = {seen:UInt64} AND lower(hex(contract)) > {contract:String})
+             AND version <= {version:UInt64}
+           GROUP BY contract ORDER BY first, address LIMIT {limit:UInt32}`,
+          {
+            ...{ chain: this.#chain, kind, bucket, seen: seen.version, contract: seen.contract ?? ALL_SEEN },
+            ...{ version, limit: CONTRACTS_MAX },
+          },
         )
         for (const { address } of rows) marked.push({ kind, contract: `0x${address}` })
+        const last = rows[CONTRACTS_MAX - 1]
+        if (last !== undefined) now = { version: BigInt(last.first), contract: last.address }
       }
-      this.#seen.set(key, BigInt(version))
+      this.#seen.set(key, now)
     }
     this.#hasLooked = true
     return marked
@@ -100,74 +199,15 @@ export class UnreadNoticer {
   async #search(): Promise<readonly { readonly kind: Kind; readonly contract: string }[]> {
     const { warehouse, nowSec } = this.#noticing
     const now = nowSec()
-    const params = {
-      chain: this.#chain,
-      nowSec: now,
-      restedSec: now - CONTRACT_RESTS_SEC,
-      limit: CONTRACTS_MAX,
-      ranges: RANGES_MAX,
-    }
-    const rows = await warehouse.query<{ address: string; kind: Kind }>(
-      `SELECT DISTINCT lower(hex(contract)) AS address, 'moved' AS kind FROM nft_tokens
-       WHERE chain = {chain:String} AND (contract, token_id) NOT IN (
-         SELECT contract, token_id FROM nft_token_states FINAL
-         WHERE chain = {chain:String} AND (error = '' OR next_retry > toDateTime({nowSec:UInt32}))
-       )
-       LIMIT {limit:UInt32}
-       UNION ALL
-       SELECT DISTINCT lower(hex(contract)) AS address, 'moved' AS kind FROM nft_tokens
-       INNER JOIN (
-         SELECT contract, token_id, block_number AS read FROM nft_token_states FINAL WHERE chain = {chain:String} AND error != ''
-       ) AS failed USING (contract, token_id)
-       WHERE chain = {chain:String} AND supply_block > read
-       LIMIT {limit:UInt32}
-       UNION ALL
-       SELECT lower(hex(own.contract)) AS address, 'changed' AS kind FROM (
-         SELECT contract, block_number AS read, has_total_supply, block_hash IN (${REVERTED_SQL}) AS is_reverted
-         FROM nft_contracts FINAL WHERE chain = {chain:String} AND read_at <= toDateTime({restedSec:UInt32})
-       ) AS own
-       LEFT JOIN (
-         SELECT contract, max(supply_block) AS supplied FROM nft_tokens WHERE chain = {chain:String} GROUP BY contract
-       ) AS tokens ON tokens.contract = own.contract
-       WHERE is_reverted OR (has_total_supply = 1 AND read < supplied)
-       LIMIT {limit:UInt32}
-       UNION ALL
-       SELECT DISTINCT lower(hex(contract)) AS address, 'changed' AS kind FROM nft_tokens
-       WHERE chain = {chain:String} AND (contract, token_id) IN (
-         SELECT contract, token_id FROM nft_token_states FINAL
-         WHERE chain = {chain:String} AND block_hash IN (${REVERTED_SQL})
-         UNION ALL
-         SELECT contract, token_id FROM (
-           SELECT contract, token_id, block_number AS read FROM nft_token_states FINAL WHERE chain = {chain:String}
-         ) AS states
-         INNER JOIN (
-           SELECT contract, first_id AS token_id, max(block_number) AS changed FROM nft_metadata_changes
-           WHERE chain = {chain:String} AND event != 'ContractURIUpdated' AND first_id = last_id GROUP BY contract, first_id
-         ) AS changes USING (contract, token_id)
-         WHERE read < changed
-         UNION ALL
-         SELECT contract, token_id FROM (
-           SELECT contract, token_id, block_number AS read FROM nft_token_states FINAL WHERE chain = {chain:String}
-         ) AS states
-         INNER JOIN (
-           SELECT contract, first_id, last_id, max(block_number) AS changed FROM nft_metadata_changes
-           WHERE chain = {chain:String} AND event != 'ContractURIUpdated' AND first_id < last_id
-           GROUP BY contract, first_id, last_id ORDER BY changed DESC LIMIT {ranges:UInt32} BY contract
-         ) AS changes USING contract
-         WHERE read < changed AND token_id >= first_id AND token_id <= last_id
-       )
-       LIMIT {limit:UInt32}
-       UNION ALL
-       SELECT lower(hex(changes.contract)) AS address, 'changed' AS kind FROM (
-         SELECT contract, max(block_number) AS changed FROM nft_metadata_changes
-         WHERE chain = {chain:String} AND event = 'ContractURIUpdated' GROUP BY contract
-       ) AS changes
-       INNER JOIN (SELECT contract, block_number AS read FROM nft_contracts FINAL WHERE chain = {chain:String}) AS own
-         ON own.contract = changes.contract
-       WHERE read < changed
-       LIMIT {limit:UInt32}`,
-      params,
-    )
-    return rows.map(({ address, kind }) => ({ kind, contract: `0x${address}` }))
+    const behind = Object.fromEntries(this.#found.map((address, nth) => [`behind${nth}`, address]))
+    const rows = await warehouse.query<{ nth: number; address: string }>(SEARCH_SQL, {
+      ...{ chain: this.#chain, nowSec: now, restedSec: now - CONTRACT_RESTS_SEC, limit: CONTRACTS_MAX },
+      ...behind,
+    })
+    this.#found = SEARCHES.map((_, nth) => {
+      const ofSearch = rows.filter((row) => row.nth === nth).map(({ address }) => address)
+      return ofSearch.length < CONTRACTS_MAX ? '' : (ofSearch.toSorted().at(-1) as string)
+    })
+    return rows.map(({ nth, address }) => ({ kind: (SEARCHES[nth] as Search).kind, contract: `0x${address}` }))
   }
 }
