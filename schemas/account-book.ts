@@ -88,7 +88,10 @@ export class AccountBook {
       }
       case tokenRevoked.name: {
         const token = this.#tokens.get(decodeEvent(tokenRevoked, event).tokenHash)
-        if (token !== undefined) this.#tokens.set(token.tokenHash, { ...token, revokedAt: event.time })
+        if (token === undefined) return
+        // Its lists may be long, and hold for nobody any more.
+        const { allow, ...left } = token
+        this.#tokens.set(token.tokenHash, { ...left, revokedAt: event.time })
         return
       }
       case orderExtended.name: {

@@ -2,10 +2,12 @@ import { type Static, Type } from 'typebox'
 
 // What a key may be used from and for: who has it may use it there alone. The lists are the key's own and change as little as it does.
 
-/** Of one list; a row of keys and an event stay small with all four. */
+/** Of one list. */
 export const ALLOW_ENTRIES_MAX = 100
+/** Of all entries of a key: what stands of an account, with all of its keys, is one event, which every log-in tells anew. */
+export const ALLOW_BYTES_MAX = 16_384
 /** Scheme, a host's 253 characters, and a port. */
-const ORIGIN_CHARACTERS_MAX = 270
+export const ORIGIN_CHARACTERS_MAX = 270
 /** Visible ASCII without a comma. */
 export const METHOD_ENTRY_PATTERN = '^[!-+\\--~]{1,128}$'
 

@@ -1,4 +1,5 @@
 import { isExpired, TOKEN_HASH_CHARACTERS, TOKEN_NAME_PATTERN } from '../../schemas/access-token.ts'
+import { ALLOW_BYTES_MAX } from '../../schemas/allow-lists.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
@@ -61,6 +62,8 @@ export const createKey = accountOperation(createKeyRoute, async ({ body, session
   const lists = parseAllowLists(given)
   if (lists.status === 'refused')
     return refuse('400', `allow.${lists.list} has ${JSON.stringify(lists.entry)}, ${lists.why}`, 'allow_not_valid')
+  if (lists.status === 'too-large')
+    return refuse('400', `allow has more than ${ALLOW_BYTES_MAX} bytes`, 'allow_not_valid')
   const key = newToken()
   const hash = hashToken(key)
   const limits = {
@@ -70,6 +73,8 @@ export const createKey = accountOperation(createKeyRoute, async ({ body, session
   }
   const asked = await accounts.ask({ kind: 'create-key', session, hash, name, ...limits })
   if (asked.status === 'too-many-keys') return refuse('400', 'the account has as many keys as it may', 'too_many_keys')
+  if (asked.status === 'too-many-deleted')
+    return refuse('400', 'the account has deleted as many keys within a day as it may', 'too_many_deleted')
   if (asked.status === 'no-order') return noSuchOrder()
   if (asked.status === 'wrong-state') return wrongState(asked.state)
   return asked.status === 'made' ? answer({ ...toShown(asked.key, paths), key }) : notLoggedIn()

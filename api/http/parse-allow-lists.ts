@@ -1,4 +1,11 @@
-import { ALLOW_LISTS, type AllowList, type AllowLists, METHOD_ENTRY_PATTERN } from '../../schemas/allow-lists.ts'
+import {
+  ALLOW_BYTES_MAX,
+  ALLOW_LISTS,
+  type AllowList,
+  type AllowLists,
+  METHOD_ENTRY_PATTERN,
+  ORIGIN_CHARACTERS_MAX,
+} from '../../schemas/allow-lists.ts'
 import { hasRightChecksum } from '../../schemas/eth/address.ts'
 import { parseIpNetwork } from './ip-networks.ts'
 
@@ -22,6 +29,8 @@ const WORDS: Readonly<Record<AllowList, string>> = {
 export type ParsedAllowLists =
   | { readonly status: 'ok'; readonly allow: AllowLists | undefined }
   | { readonly status: 'refused'; readonly list: AllowList; readonly entry: string; readonly why: string }
+  /** Together they have more than `ALLOW_BYTES_MAX`. */
+  | { readonly status: 'too-large' }
 
 /** Lists as people write them, in the spelling that they are kept and compared in, each entry once. Without any list there is none. */
 export function parseAllowLists(given: { readonly [List in AllowList]?: readonly string[] }): ParsedAllowLists {
@@ -37,6 +46,9 @@ export function parseAllowLists(given: { readonly [List in AllowList]?: readonly
     }
     allow[list] = [...kept]
   }
+  // Kept entries are ASCII, a byte a character.
+  const bytes = Object.values(allow).reduce((sum, entries) => sum + entries.join('').length, 0)
+  if (bytes > ALLOW_BYTES_MAX) return { status: 'too-large' }
   return { status: 'ok', allow: Object.keys(allow).length === 0 ? undefined : allow }
 }
 
@@ -46,5 +58,5 @@ function originOf(entry: string): string | undefined {
   const isOrigin = url !== null && /^https?:$/.test(url.protocol) && `${url.pathname}${url.search}${url.hash}` === '/'
   if (!isOrigin || entry.endsWith('/') || url.username !== '' || url.password !== '' || /[,*]/.test(url.host))
     return undefined
-  return url.origin
+  return url.origin.length > ORIGIN_CHARACTERS_MAX ? undefined : url.origin
 }

@@ -10,7 +10,7 @@ import {
   TOKEN_SCOPES,
 } from '../../schemas/access-token.ts'
 import type { AccountBook, TokenFact } from '../../schemas/account-book.ts'
-import { ALLOW_ENTRIES_MAX, ALLOW_LISTS, type AllowLists } from '../../schemas/allow-lists.ts'
+import { ALLOW_BYTES_MAX, ALLOW_ENTRIES_MAX, ALLOW_LISTS, type AllowLists } from '../../schemas/allow-lists.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { hashToken, type TokenCreated, tokenCreated, tokenRevoked } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
@@ -100,6 +100,8 @@ function checkedLists({ allowOrigin, allowIp, allowMethod, allowContract }: Toke
       'usage',
       `--allow-${OPTION_OF[parsed.list]} has ${JSON.stringify(parsed.entry)}, ${parsed.why}: ${nothingDone}.`,
     )
+  if (parsed.status === 'too-large')
+    throw new AppError('usage', `The --allow options have more than ${ALLOW_BYTES_MAX} bytes: ${nothingDone}.`)
   const long = ALLOW_LISTS.find((list) => (parsed.allow?.[list]?.length ?? 0) > ALLOW_ENTRIES_MAX)
   if (long !== undefined)
     throw new AppError(

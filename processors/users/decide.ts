@@ -1,9 +1,11 @@
 import { timingSafeEqual } from 'node:crypto'
 import { TOKEN_HASH_CHARACTERS } from '../../schemas/access-token.ts'
+import { DAY_SEC } from '../../schemas/eth/time.ts'
 import type { TokenCreated, TokenRevoked } from '../../schemas/events/accounts.ts'
 import type { OrderExtended, OrderMove, OrderPlaced } from '../../schemas/events/orders.ts'
 import {
   DELETED_KEYS_MAX,
+  DELETED_PER_DAY_MAX,
   KEYS_KEPT_MAX,
   KEYS_MAX,
   type Password,
@@ -195,6 +197,10 @@ function createKey(
   const others = user.keys.filter((key) => key.hash !== hash)
   const counted = others.filter((key) => key.order === undefined || !isOverAt(orders, key.order, nowSec))
   if (counted.length >= KEYS_MAX || others.length >= KEYS_KEPT_MAX) return { answer: { status: 'too-many-keys' } }
+  // It is not the deleting that is refused: who has lost a key has to be rid of it at once.
+  const recent = user.deletedKeys.filter(({ deletedSec }) => deletedSec > nowSec - DAY_SEC)
+  if (others.length === user.keys.length && recent.length >= DELETED_PER_DAY_MAX)
+    return { answer: { status: 'too-many-deleted' } }
   const ofOrder = order === undefined ? undefined : keyLimitsOf(orders, user.account, order, nowSec)
   if (ofOrder !== undefined && 'status' in ofOrder) return { answer: ofOrder }
   const onChain = ofOrder?.chain ?? chain
@@ -212,7 +218,8 @@ function deleteKey({ stands, user }: Whose, { keyId }: Of<'delete-key'>, nowSec:
   const key = user.keys.find(({ hash }) => hash.slice(0, TOKEN_HASH_CHARACTERS) === keyId)
   if (key === undefined) return { answer: { status: 'no-key' } }
   const keys = user.keys.filter((one) => one !== key)
-  const deletedKeys = [...user.deletedKeys.slice(1 - DELETED_KEYS_MAX), { ...key, deletedSec: nowSec }]
+  const { allow, ...left } = key
+  const deletedKeys = [...user.deletedKeys.slice(1 - DELETED_KEYS_MAX), { ...left, deletedSec: nowSec }]
   return {
     answer: { status: 'done' },
     revoked: [{ tokenHash: key.hash }],

@@ -71,6 +71,7 @@ export class OrderBook {
         const { tokenHash } = decodeEvent(tokenRevoked, event)
         const id = this.#byKey.get(tokenHash)
         if (id === undefined) return
+        this.#byKey.delete(tokenHash)
         this.#change(id, (known) => ({ ...known, keys: known.keys.difference(new Set([tokenHash])) }))
       }
     }

@@ -19,6 +19,9 @@ export const KEYS_KEPT_MAX = 200
 /** Deleted keys that are told of; a further one takes the place of the oldest. */
 export const DELETED_KEYS_MAX = 100
 
+/** Of one account within a day; then there is no further key until the day is over: the log keeps them all. */
+export const DELETED_PER_DAY_MAX = 50
+
 /** SHA-256 or HMAC-SHA-256, lower-case hex. */
 export const Digest = Type.String({ pattern: '^[0-9a-f]{64}$' })
 /** Fingerprint of the installation's key for accounts: 8 bytes, lower-case hex. */
@@ -49,15 +52,17 @@ const KeyFields = {
   /** Absent: all chains. */
   chain: Type.Optional(Chain),
   sinceSec: UInt,
-  /** Absent: from everywhere, for everything. */
-  allow: Type.Optional(AllowLists),
   /** Id of the order that it is for; absent: for none. */
   order: Type.Optional(Type.String({ pattern: ORDER_ID_PATTERN })),
 }
-export const UserKey = Type.Object(KeyFields)
+export const UserKey = Type.Object({
+  ...KeyFields,
+  /** Absent: from everywhere, for everything. */
+  allow: Type.Optional(AllowLists),
+})
 export type UserKey = Static<typeof UserKey>
 
-/** What is left of one that its owner has deleted. */
+/** What is left of one that its owner has deleted: its lists, which may be long, are not. */
 export const DeletedKey = Type.Object({ ...KeyFields, deletedSec: UInt })
 export type DeletedKey = Static<typeof DeletedKey>
 

@@ -76,6 +76,7 @@ const Answer = Type.Union([
   answered('no-session'),
   answered('wrong-password'),
   answered('too-many-keys'),
+  answered('too-many-deleted'),
   answered('no-key'),
   answered('too-many-orders'),
   /** What has the same name wanted something else. */

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { LOG_IN_LIMIT, MAIL_LIMIT } from '../../api/account/attempts.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
+import { DELETED_PER_DAY_MAX } from '../../schemas/events/users.ts'
 import {
   Browser,
   type GivenAccounts,
@@ -241,6 +242,26 @@ describe('a key', () => {
     const call = async () => (await fetch(path, { headers: { origin: 'https://evil.example' } })).json()
     expect(await until(async () => (await call()).code !== '401')).toBe(true)
     expect(await call()).toMatchObject({ code: '403', reason: 'origin' })
+  })
+
+  test('is refused where its lists are long, and where too many were deleted within a day', async () => {
+    const browser = await newUser(await openOwn(), 'deleting@example.org', PASSWORD)
+    const origins = Array.from({ length: 100 }, (_, i) => `https://a${i}.${'x'.repeat(200)}`)
+    expect(await browser.post('/keys', { name: 'x', allow: { origins } })).toMatchObject({
+      status: 400,
+      body: { code: '400', reason: 'allow_not_valid' },
+    })
+    const makeAndDelete = async (): Promise<number> => {
+      const { data } = (await browser.post('/keys', { name: 'x', allow: { ips: ['::1'] } })).body
+      return (await browser.ask('DELETE', `/keys/${data.key_id}`)).status
+    }
+    const deleted = await Promise.all(Array.from({ length: DELETED_PER_DAY_MAX }, makeAndDelete))
+    expect(new Set(deleted)).toEqual(new Set([200]))
+    expect(await browser.post('/keys', { name: 'x' })).toMatchObject({
+      status: 400,
+      body: { code: '400', reason: 'too_many_deleted' },
+    })
+    expect((await browser.get('/keys?state=deleted')).body.data[0]).toMatchObject({ name: 'x', allow: null })
   })
 
   test('is nobody else’s to see or to delete', async () => {

@@ -59,10 +59,13 @@ it('a token says in book and table what it is for, until it is revoked', () => {
     families: ['graphql'],
     chain: 'hoodi',
   }
-  const created = encodeEvent(tokenCreated, { ...envelope, data })
+  const allow = { ips: ['10.0.0.0/8'] }
+  const created = encodeEvent(tokenCreated, { ...envelope, data: { ...data, allow } })
   const revoked = encodeEvent(tokenRevoked, { ...envelope, data: { tokenHash: HASH } })
   const book = new AccountBook()
-  for (const event of [created, revoked]) book.add(event)
+  book.add(created)
+  expect(book.tokens().get(HASH)).toEqual({ ...data, allow, createdAt: envelope.time })
+  book.add(revoked)
   expect(book.tokens().get(HASH)).toEqual({ ...data, createdAt: envelope.time, revokedAt: envelope.time })
   const limits = { name: ['für CI'], scopes: ['create,exit'], families: ['graphql'], only_chain: ['hoodi'] }
   expect(rowOf(created)[0]?.columns).toMatchObject({ ...limits, is_deleted: Uint8Array.of(0) })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { IpNetworks, parseIpNetwork } from '../../api/http/ip-networks.ts'
 import { parseAllowLists } from '../../api/http/parse-allow-lists.ts'
-import { ALLOW_LISTS, type AllowList } from '../../schemas/allow-lists.ts'
+import { ALLOW_BYTES_MAX, ALLOW_LISTS, type AllowList } from '../../schemas/allow-lists.ts'
 
 test('lists are kept in one spelling, each entry once, and none is kept where none is given', () => {
   expect(
@@ -23,12 +23,16 @@ test('lists are kept in one spelling, each entry once, and none is kept where no
   expect(parseAllowLists({})).toEqual({ status: 'ok', allow: undefined })
 })
 
+/** Fits as it is written, and not as browsers send it. */
+const LONG_NAME = Array.from({ length: 250 }, (_, i) => String.fromCodePoint(i % 2 ? 0x4e00 + 91 * i : 0x61)).join('')
+
 test.each<[AllowList, readonly string[]]>([
   [
     'origins',
     [
       'a.example',
       'https://*.example',
+      `https://${LONG_NAME}.example`,
       'ftp://a.example',
       'https://a.example/',
       'https://a.example/b',
@@ -43,6 +47,13 @@ test.each<[AllowList, readonly string[]]>([
 ])('no list of %s has such an entry', (list, entries) => {
   for (const entry of entries)
     expect(parseAllowLists({ [list]: [entry] }), entry).toMatchObject({ status: 'refused', list, entry })
+})
+
+test('lists of one key have so many bytes together', () => {
+  const entry = (i: number) => `${String(i).padStart(3, '0')}${'x'.repeat(125)}`
+  const entries = Array.from({ length: ALLOW_BYTES_MAX / 128 }, (_, i) => entry(i))
+  expect(parseAllowLists({ methods: entries })).toMatchObject({ status: 'ok' })
+  expect(parseAllowLists({ methods: entries, ips: ['::'] })).toEqual({ status: 'too-large' })
 })
 
 test('every list is parsed', () => {

@@ -14,7 +14,13 @@ import { orderIdOf } from '../../processors/users/decide-order.ts'
 import { SESSION_IDLE_SEC, SESSION_NOTED_SEC, SESSION_SEC } from '../../processors/users/expiry.ts'
 import { readOrderBook, toOrderView } from '../../processors/users/order-book.ts'
 import { readUserBook } from '../../processors/users/user-book.ts'
-import { DELETED_KEYS_MAX, KEYS_MAX, SESSIONS_MAX, SIGN_UPS_MAX } from '../../schemas/events/users.ts'
+import {
+  DELETED_KEYS_MAX,
+  DELETED_PER_DAY_MAX,
+  KEYS_MAX,
+  SESSIONS_MAX,
+  SIGN_UPS_MAX,
+} from '../../schemas/events/users.ts'
 import type { AskOrdersInput } from '../../schemas/jobs/ask-orders.ts'
 import type { AskUsers } from '../../schemas/jobs/ask-users.ts'
 import { ORDER_EXTENDED_AFTER_DAYS_MAX, ORDERS_OPEN_MAX, ORDERS_PER_DAY_MAX } from '../../schemas/orders.ts'
@@ -51,6 +57,9 @@ const logIn = (session: string, password = PASSWORD): AskUsers => {
 const look = (session: string): AskUsers => ({ kind: 'look', session: digestOf(session) })
 const createKey = (token: string): AskUsers => {
   return { kind: 'create-key', session: digestOf('s'), hash: digestOf(token), name: token }
+}
+const deleteKey = (token: string): AskUsers => {
+  return { kind: 'delete-key', session: digestOf('s'), keyId: digestOf(token).slice(0, 12) }
 }
 
 async function beginWithUser(writer?: EventWriter) {
@@ -200,15 +209,44 @@ describe('a key', () => {
   it('is told of for a while when it is deleted, to whoever decides next, too', async () => {
     const { ask, clock } = await beginWithUser()
     for (let i = 0; i <= DELETED_KEYS_MAX; i++) {
+      // No more than may be deleted within a day.
+      clock.sec += 2 * Math.ceil(86_400 / DELETED_PER_DAY_MAX)
       await ask(createKey(`key ${i}`))
       clock.sec += 1
-      await ask({ kind: 'delete-key', session: digestOf('s'), keyId: digestOf(`key ${i}`).slice(0, 12) })
+      await ask(deleteKey(`key ${i}`))
     }
     const listed = await (await begin(log(), clock)).answer({ kind: 'list-deleted-keys', session: digestOf('s') })
     const keys = listed.status === 'deleted-keys' ? listed.keys : []
     const newest = { name: `key ${DELETED_KEYS_MAX}`, sinceSec: clock.sec - 1, deletedSec: clock.sec }
     expect(keys).toMatchObject([newest, ...Array.from({ length: DELETED_KEYS_MAX - 1 }, () => ({}))])
     expect(keys.map(({ name }) => name)).not.toContain('key 0')
+  })
+
+  it('is no more where so many were deleted within a day, though every one can still be deleted', async () => {
+    const { ask, clock } = await beginWithUser()
+    for (const one of ['kept', 'leaked']) expect(await ask(createKey(one))).toBe('made')
+    for (let i = 0; i < DELETED_PER_DAY_MAX; i++) {
+      expect(await ask(createKey(`key ${i}`))).toBe('made')
+      expect(await ask(deleteKey(`key ${i}`))).toBe('done')
+    }
+    expect(await ask(createKey('one more'))).toBe('too-many-deleted')
+    expect(await ask(deleteKey('leaked'))).toBe('done')
+    expect(await ask(createKey('kept')), 'done twice').toBe('made')
+    clock.sec += 86_400 - 1
+    await ask(logIn('s'))
+    expect(await ask(createKey('one more'))).toBe('too-many-deleted')
+    clock.sec += 1
+    expect(await ask(createKey('one more'))).toBe('made')
+  })
+
+  it('leaves no lists behind', async () => {
+    const { ask, book } = await beginWithUser()
+    const listed = { ...createKey('listed'), allow: { ips: ['203.0.113.0/24'] } } as AskUsers
+    await ask(listed)
+    await ask(deleteKey('listed'))
+    const [deleted] = book.ofAddress(ADDRESS)?.user?.deletedKeys ?? []
+    expect(deleted).toMatchObject({ name: 'listed' })
+    expect(deleted).not.toHaveProperty('allow')
   })
 
   // A kill between the two appends is as if the second had never been.
@@ -221,10 +259,9 @@ describe('a key', () => {
           isKilled && topic === 'users' ? Promise.reject(new Error('killed')) : log().append(topic, events),
       }
       const before = await beginWithUser(writer)
-      const deleteKey: AskUsers = { kind: 'delete-key', session: digestOf('s'), keyId: digestOf('kept').slice(0, 12) }
       await before.ask(createKey('kept'))
       isKilled = true
-      await expect(before.ask(kind === 'create-key' ? createKey('lost') : deleteKey)).rejects.toThrow('killed')
+      await expect(before.ask(kind === 'create-key' ? createKey('lost') : deleteKey('kept'))).rejects.toThrow('killed')
       const after = await begin()
       const found = await after.answer(look('s'))
       const listed = found.status === 'found' ? found.user.keys.map(({ name }) => name) : []
@@ -232,7 +269,7 @@ describe('a key', () => {
       const types = (await eventsIn('accounts')).map(({ type }) => type)
       if (kind === 'create-key') return expect(types).toEqual(['account.token-created', 'account.token-created'])
       expect(types).toEqual(['account.token-created', 'account.token-revoked'])
-      expect(await after.ask(deleteKey)).toBe('done')
+      expect(await after.ask(deleteKey('kept'))).toBe('done')
     },
   )
 })

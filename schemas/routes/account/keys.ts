@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { TOKEN_NAME_MAX } from '../../access-token.ts'
-import { AllowLists } from '../../allow-lists.ts'
-import { DELETED_KEYS_MAX, KEYS_KEPT_MAX, KEYS_MAX } from '../../events/users.ts'
+import { ALLOW_BYTES_MAX, AllowLists } from '../../allow-lists.ts'
+import { DELETED_KEYS_MAX, DELETED_PER_DAY_MAX, KEYS_KEPT_MAX, KEYS_MAX } from '../../events/users.ts'
 import { DoneEnvelope, envelopeOf, pagedEnvelopeOf } from '../envelope.ts'
 import { Instant, Page } from '../fields.ts'
 import { restricting } from '../restricting.ts'
@@ -11,7 +11,9 @@ const OfKey = {
   key_id: KeyId,
   name: Type.String(),
   blockchain: Type.Union([Blockchain, Type.Null()], { description: 'Null: all of them.' }),
-  allow: Type.Union([AllowLists, Type.Null()], { description: 'Null: from everywhere, for everything.' }),
+  allow: Type.Union([AllowLists, Type.Null()], {
+    description: 'Null: from everywhere, for everything; or it is deleted, and its lists with it.',
+  }),
   order_id: Type.Union([OrderId, Type.Null()], {
     description: 'The order whose nodes it is for; null: for those that all share.',
   }),
@@ -51,10 +53,10 @@ export const createKeyRoute = defineAccountRoute({
   path: '/keys',
   summary: 'Make an API key',
   description:
-    `The key reads, of one blockchain or of all, and works within a second. An account has at most ${KEYS_MAX} keys, besides those of orders that are over, and ${KEYS_KEPT_MAX} with them. \`allow\` is what it may be ` +
-    'used from (`origins`, `ips`: everywhere) and for (`methods`, `contracts`: calls of the gateway), for as long as it is there; else there is `403`, ' +
+    `The key reads, of one blockchain or of all, and works within a second. An account has at most ${KEYS_MAX} keys, besides those of orders that are over, and ${KEYS_KEPT_MAX} with them; where ${DELETED_PER_DAY_MAX} were deleted within a day, there is no further one until the day is over. \`allow\` is what it may be ` +
+    `used from (\`origins\`, \`ips\`: everywhere) and for (\`methods\`, \`contracts\`: calls of the gateway), for as long as it is there, ${ALLOW_BYTES_MAX} bytes in all; else there is \`403\`, ` +
     'with the reason `origin`, `address` or `contract`, or the method. With `order_id` it is a key of an order that runs, for its blockchain and its nodes alone, and works ' +
-    'until that is over. `400` with the reason `no_such_blockchain`, `too_many_keys`, `allow_not_valid` or `wrong_state`, `404` with the reason `no_such_order`.',
+    'until that is over. `400` with the reason `no_such_blockchain`, `too_many_keys`, `too_many_deleted`, `allow_not_valid` or `wrong_state`, `404` with the reason `no_such_order`.',
   ofSession: true,
   body: Type.Object(
     {
