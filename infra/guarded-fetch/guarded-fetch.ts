@@ -134,6 +134,8 @@ async function open(
   const { promise, resolve: answered, reject } = Promise.withResolvers<IncomingMessage>()
   const sent = (isHttps ? httpsRequest : httpRequest)(url, options, answered)
   sent.on('error', reject)
+  // Of a server that changes to another protocol (101) node closes the connection and tells nothing else, when it is late neither.
+  sent.on('close', () => reject(Object.assign(new Error('closed without an answer'), { code: 'ECONNRESET' })))
   sent.end(request.body)
   return await promise
 }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -199,6 +199,21 @@ describe('an answer', () => {
     const failed = await get(here('/secret'))
     expect(failed).toMatchObject({ status: 'failed', reason: expect.stringMatching(reason) })
     expect(JSON.stringify(failed)).not.toMatch(/secret|hook|127/)
+  })
+
+  test('is none where the server changes the protocol, which nobody has asked for', async () => {
+    const other = createTcpServer((socket) => {
+      socket.on('error', () => {})
+      const head = 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'
+      socket.once('data', () => socket.write(head))
+    })
+    await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
+    const closed = new Promise((resolve) => other.once('connection', (socket) => socket.once('close', resolve)))
+    const at = `${NAME}:${(other.address() as AddressInfo).port}`
+    const reason = 'the server could not be asked (ECONNRESET)'
+    expect(await get(`http://${at}/`, {}, { allowed: at })).toEqual({ status: 'failed', isLate: false, reason })
+    await closed
+    other.close()
   })
 
   test('is told as failed where the name has no address', async () => {

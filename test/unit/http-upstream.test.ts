@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { PassThrough } from 'node:stream'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { AnswerHandler, UpstreamRequest } from '../../infra/ports/upstreams.ts'
 import { HttpUpstream } from '../../infra/upstreams/http-upstream.ts'
 import { isLong } from '../long-form.ts'
@@ -35,7 +35,7 @@ afterEach(async () => {
   node.close()
 })
 
-function ask(request: Partial<UpstreamRequest>): { end: string | undefined } {
+function ask(request: Partial<UpstreamRequest>, at = upstream): { end: string | undefined } {
   const asked: { end: string | undefined } = { end: undefined }
   const handler: AnswerHandler = {
     onHeaders: () => {},
@@ -48,7 +48,7 @@ function ask(request: Partial<UpstreamRequest>): { end: string | undefined } {
       asked.end = fault
     },
   }
-  upstream.send({ verb: 'GET', path: '/status', headers: NOT_ASCII, body: null, isEndless: false, ...request }, handler)
+  at.send({ verb: 'GET', path: '/status', headers: NOT_ASCII, body: null, isEndless: false, ...request }, handler)
   return asked
 }
 
@@ -81,3 +81,51 @@ test.runIf(isLong)(
   },
   40_000,
 )
+
+describe.each<[string, Partial<UpstreamRequest>]>([
+  ['plainly', { headers: [] }],
+  ['by undici', {}],
+  ['with a body as a stream', { verb: 'POST', body: null }],
+  ['for an answer without end', { isEndless: true }],
+])('asked %s, a node', (_how, request) => {
+  const closed: string[] = []
+  const begin = (head: string) => {
+    closed.length = 0
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => {})
+      socket.on('close', () => closed.push('closed'))
+      socket.once('data', () => socket.write(head))
+    })
+    return server.listen(0, '127.0.0.1')
+  }
+  const askAt = async (server: ReturnType<typeof begin>) => {
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const other = new HttpUpstream({ url: `http://127.0.0.1:${port}`, headers: {}, weight: 1 }, 'secret')
+    return { other, asked: ask(request.verb === 'POST' ? { ...request, body: begun() } : request, other) }
+  }
+
+  test.each<[string, string]>([
+    ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'],
+    ['another protocol without its name', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
+  ])('that tells %s has no answer, and its connection is gone', async (_what, head) => {
+    const server = begin(head)
+    const { other, asked } = await askAt(server)
+    await expect.poll(() => asked.end, SOON).toBe('lost')
+    await expect.poll(() => closed, SOON).toEqual(['closed'])
+    expect(other.inFlight).toBe(0)
+    await other[Symbol.asyncDispose]()
+    server.close()
+  })
+
+  test('may tell of what is coming before it answers', async () => {
+    const before = ['102 Processing', '103 Early Hints']
+      .map((hint) => `HTTP/1.1 ${hint}\r\nLink: </a>\r\n\r\n`)
+      .join('')
+    const server = begin(`${before}HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}`)
+    const { other, asked } = await askAt(server)
+    await expect.poll(() => asked.end, SOON).toBe('whole')
+    await other[Symbol.asyncDispose]()
+    server.close()
+  })
+})
