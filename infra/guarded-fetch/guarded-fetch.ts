@@ -8,17 +8,15 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { PublicAnswer, PublicFetch, PublicRequest, RefusalKind } from '../ports/public-fetch.ts'
 import { hostOf, isAllowedServer } from './named-server.ts'
 import { isPublicAddress } from './public-address.ts'
-
-/** An address that a name resolves to. */
-export interface Resolved {
-  readonly address: string
-  readonly family: number
-}
+import { type Resolved, resolveName } from './resolve-name.ts'
 
 export interface GuardedFetchOptions {
   /** One server that is not public and may be asked all the same, over http too: `host:port`, as a URL spells them. */
   readonly allowed?: string
-  /** All addresses of a name, as the system finds them unless told. Rejects where there are none. */
+  /**
+   * All addresses of a name. Unless told those of name servers (`resolveName`), and as the system finds them of the server that is allowed,
+   * which somebody has configured. Rejects where there are none.
+   */
   readonly resolve?: (host: string) => Promise<readonly Resolved[]>
 }
 
@@ -37,7 +35,7 @@ const URL_CHARACTERS_MAX = 8_192
  * Opens the way to servers that strangers name. A name is resolved once for each connection, every address of it has to be public, and
  * what is connected to are those addresses and no name: it cannot be bound anew in between. Each connection is one of its own.
  */
-export function openGuardedFetch({ allowed, resolve = resolveByTheSystem }: GuardedFetchOptions = {}): PublicFetch {
+export function openGuardedFetch({ allowed, resolve }: GuardedFetchOptions = {}): PublicFetch {
   return {
     async fetch(request) {
       const deadline = AbortSignal.timeout(request.timeoutMs)
@@ -67,7 +65,7 @@ class Refused extends Error {
 
 interface Asking {
   readonly allowed: string | undefined
-  readonly resolve: NonNullable<GuardedFetchOptions['resolve']>
+  readonly resolve: GuardedFetchOptions['resolve']
   readonly deadline: AbortSignal
 }
 
@@ -117,7 +115,9 @@ async function open(
   if (url.protocol !== 'https:' && !isPlain)
     throw new Refused('url', `the scheme is not ${request.plainHttp === true ? 'http or ' : ''}https`)
   const host = hostOf(url)
-  const addresses = isIP(host) === 0 ? await raced(resolve(host), deadline) : [{ address: host, family: isIP(host) }]
+  const resolveHost = resolve ?? (isAllowed ? resolveByTheSystem : resolveName)
+  const addresses =
+    isIP(host) === 0 ? await raced(resolveHost(host), deadline) : [{ address: host, family: isIP(host) }]
   if (addresses.length === 0) throw new Refused('address', 'the name has no address')
   if (!isAllowed && !addresses.every(({ address }) => isPublicAddress(address)))
     throw new Refused('address', 'it has an address that is not of the public internet')

@@ -4,7 +4,8 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type GuardedFetchOptions, openGuardedFetch, type Resolved } from '../../infra/guarded-fetch/guarded-fetch.ts'
+import { type GuardedFetchOptions, openGuardedFetch } from '../../infra/guarded-fetch/guarded-fetch.ts'
+import type { Resolved } from '../../infra/guarded-fetch/resolve-name.ts'
 import type { PublicRequest } from '../../infra/ports/public-fetch.ts'
 
 const BYTES_MAX = 1_000
