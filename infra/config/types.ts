@@ -66,7 +66,7 @@ export interface ChainConfig {
   readonly rewardsBy?: RewardsBy
   /** Absent = receipts, checked by their root. */
   readonly blocks?: BlockConfig
-  /** Data APIs of relays, in the order of their names; each may hold a secret. */
+  /** Data APIs of relays, in the order of their names in messages; each may hold a secret. */
   readonly relayUrls?: readonly string[]
   /** Takes the deposits of several validators at once; undefined = one at a time, by the deposit contract. */
   readonly stakingContract?: StakingContract

@@ -1,6 +1,6 @@
 /** What a relay says that it delivered to a proposer: its word, which nothing on the chain commits to. */
 export interface RelayClaim {
-  /** Which relay, never its address. */
+  /** Which relay, never its address; the same wherever it is configured. */
   readonly relay: string
   readonly valueWei: bigint
   /** Lower-case hex, as all that follows. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { AppError } from '../../schemas/errors.ts'
@@ -33,9 +34,18 @@ type BidTrace = Static<typeof BidTrace>
 const isBidTraces = Compile(Type.Array(BidTrace))
 const UINT256_MAX = 2n ** 256n - 1n
 
-/** What the relay of this place in the list is called, in messages and in its claims. */
-export function relayName(place: number): string {
-  return `relay ${place + 1}`
+const NAME_CHARACTERS = 8
+
+/** What a relay is called in its claims: by its host, which is not shown, so that a list in another order names the same relay. */
+function claimantOf(url: string): string {
+  return `relay ${hash('sha256', new URL(url).host, 'hex').slice(0, NAME_CHARACTERS)}`
+}
+
+/** A relay that is asked; messages name it by its place in the configuration. */
+interface Relay {
+  readonly node: ChainNode
+  /** Its name in claims. */
+  readonly claimant: string
 }
 
 /**
@@ -43,7 +53,10 @@ export function relayName(place: number): string {
  * address that is none.
  */
 export function openRelays({ urls, log }: { readonly urls: readonly string[]; readonly log: Log }): RelayClaims {
-  const relays = urls.map((url, place) => new ChainNode(relayName(place), url, { ...DEFAULT_LIMITS, ...RELAY_LIMITS }))
+  const relays = urls.map((url, place): Relay => {
+    const node = new ChainNode(`relay ${place + 1}`, url, { ...DEFAULT_LIMITS, ...RELAY_LIMITS })
+    return { node, claimant: claimantOf(url) }
+  })
   return {
     count: relays.length,
     claimsOf: async (blockHash) => {
@@ -51,20 +64,21 @@ export function openRelays({ urls, log }: { readonly urls: readonly string[]; re
       return told.filter((claim) => claim !== undefined)
     },
     [Symbol.asyncDispose]: async () => {
-      await Promise.all(relays.map((relay) => relay[Symbol.asyncDispose]()))
+      await Promise.all(relays.map(({ node }) => node[Symbol.asyncDispose]()))
     },
   }
 }
 
-async function claimOf(relay: ChainNode, blockHash: string, log: Log): Promise<RelayClaim | undefined> {
+async function claimOf({ node, claimant }: Relay, blockHash: string, log: Log): Promise<RelayClaim | undefined> {
   try {
-    const answer = await relay.request({ method: 'GET', path: `${PATH}${blockHash}`, accept: 'application/json' })
-    return answer === undefined ? undefined : toClaim(relay, readTraces(relay, answer.body), blockHash)
+    const answer = await node.request({ method: 'GET', path: `${PATH}${blockHash}`, accept: 'application/json' })
+    const told = answer && toldOf(node, readTraces(node, answer.body), blockHash)
+    return told && { relay: claimant, ...told }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     // Its claim is no figure, so nothing waits for it.
     log.warn(
-      { relay: relay.name, code: error.code },
+      { relay: node.name, code: error.code },
       `${error.message}: block ${blockHash} is left without the relay's claim`,
     )
     return undefined
@@ -83,7 +97,11 @@ function readTraces(relay: ChainNode, body: Uint8Array): readonly BidTrace[] {
 }
 
 /** Undefined where the relay has not delivered the block. */
-function toClaim(relay: ChainNode, traces: readonly BidTrace[], blockHash: string): RelayClaim | undefined {
+function toldOf(
+  relay: ChainNode,
+  traces: readonly BidTrace[],
+  blockHash: string,
+): Omit<RelayClaim, 'relay'> | undefined {
   const own = traces.filter((trace) => trace.block_hash.toLowerCase() === blockHash)
   if (own.length !== traces.length) throw relay.fault('node_inconsistent', 'answered with another block')
   const [trace] = own
@@ -93,7 +111,6 @@ function toClaim(relay: ChainNode, traces: readonly BidTrace[], blockHash: strin
     throw relay.fault('node_inconsistent', 'names several values of one block')
   }
   return {
-    relay: relay.name,
     valueWei,
     feeRecipient: trace.proposer_fee_recipient.toLowerCase(),
     proposerPubkey: trace.proposer_pubkey.toLowerCase(),

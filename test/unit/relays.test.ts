@@ -25,7 +25,7 @@ const trace = {
 }
 
 const CLAIM = {
-  relay: 'relay 1',
+  relay: expect.stringMatching(/^relay [0-9a-f]{8}$/),
   valueWei: 32_000_000_000_000_000_001n,
   feeRecipient: hex(40, 'f'),
   proposerPubkey: hex(96, 'a'),
@@ -60,7 +60,20 @@ test('several are asked, and those that did not deliver the block claim nothing'
   await using none = await openSyntheticNode(() => ({ json: [] }))
   await using other = await openSyntheticNode(() => ({ json: [{ ...trace, value: '7' }] }))
   await using relays = openRelays({ urls: [none.url, other.url], log: silentLog })
-  expect(await relays.claimsOf(HASH)).toEqual([{ ...CLAIM, relay: 'relay 2', valueWei: 7n }])
+  expect(await relays.claimsOf(HASH)).toEqual([{ ...CLAIM, valueWei: 7n }])
+})
+
+test('claims name their relay the same wherever it stands in the list, and whatever secret is in its address', async () => {
+  await using one = await openSyntheticNode(() => ({ json: [trace] }))
+  await using other = await openSyntheticNode(() => ({ json: [trace] }))
+  const namesOf = async (...urls: readonly string[]) => {
+    await using relays = openRelays({ urls, log: silentLog })
+    return (await relays.claimsOf(HASH)).map(({ relay }) => relay)
+  }
+  const [first, second] = await namesOf(one.url, other.url)
+  expect(first).not.toBe(second)
+  expect(await namesOf(other.url, one.url)).toEqual([second, first])
+  expect(await namesOf(`${new URL(one.url).origin}/base?key=changed`)).toEqual([first])
 })
 
 test.each<[string, NodeReply]>([
@@ -74,12 +87,12 @@ test.each<[string, NodeReply]>([
   ['that lacks a field', { json: [{ ...trace, proposer_pubkey: undefined }] }],
   ['that answers with another block', { json: [{ ...trace, block_hash: hex(64, 'c') }] }],
   ['that says two things of one block', { json: [trace, { ...trace, value: '1' }] }],
-])('a relay %s claims nothing, is named by its place, and keeps nobody from the others', async (_, reply) => {
+])('a relay %s claims nothing, is told by its place, and keeps nobody from the others', async (_, reply) => {
   await using wrong = await openSyntheticNode(() => reply)
   await using right = await openSyntheticNode(() => ({ json: [trace] }))
   const { log, warned } = keepingLog()
   await using relays = openRelays({ urls: [wrong.url, right.url], log })
-  expect(await relays.claimsOf(HASH)).toEqual([{ ...CLAIM, relay: 'relay 2' }])
+  expect(await relays.claimsOf(HASH)).toEqual([CLAIM])
   expect(warned).toHaveLength(1)
   expect(warned[0]?.message).toContain(`block ${HASH} is left without the relay's claim`)
   expect(JSON.stringify(warned)).not.toMatch(/secret|hidden|127\.0\.0\.1/)
