@@ -124,7 +124,7 @@ export interface UpstreamGroup {
   readonly hedgeMs: number | undefined
   /** Whether there are several: blocks come to one after the other. */
   readonly isSeveral: boolean
-  /** One of them says to a client which block is the newest; false: it is behind what clients were told a moment ago, and others may know better. */
+  /** One of them says to a client which block is the newest; false: it is behind what clients were told a moment ago, or far above what any other has, and others may know better. */
   tellsHead(id: string, number: number): boolean
   /** Each of them was asked, and none has what clients were told: this is the newest block. */
   headGoesBack(number: number): void

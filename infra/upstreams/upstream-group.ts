@@ -206,11 +206,28 @@ export class HttpUpstreamGroup implements UpstreamGroup {
     return archives.length > 0 ? archives : best
   }
 
-  /** Those that are known to have what clients were told to be the newest block; where there is none, all. */
+  /** Those that are known to have what clients were told to be the newest block; where there is none, all that may be believed. */
   #aheadOf(members: readonly Member[]): readonly Member[] {
     const number = this.#toldHead.at(performance.now())
-    const ahead = members.filter(({ health }) => (health.told ?? 0) >= number)
-    return ahead.length > 0 ? ahead : members
+    const beyond = this.#beyond
+    const believed = members.filter(({ health }) => (health.told ?? 0) < beyond)
+    const left = believed.length > 0 ? believed : members
+    const ahead = left.filter(({ health }) => (health.told ?? 0) >= number)
+    return ahead.length > 0 ? ahead : left
+  }
+
+  /** From this block on what one of several tells is of another time: it is as far above all others' as a node that is left out is behind. */
+  get #beyond(): number {
+    let [newest, second, count] = [0, 0, 0]
+    // Without lists, for whoever asks for the newest block asks often.
+    for (const { health } of this.members) {
+      const { told } = health
+      if (told === undefined || !health.answers || !health.isRightChain) continue
+      count++
+      second = Math.max(second, Math.min(newest, told))
+      newest = Math.max(newest, told)
+    }
+    return count < SEVERAL ? Number.POSITIVE_INFINITY : second + this.#lagMax
   }
 
   get isSeveral(): boolean {
@@ -220,13 +237,13 @@ export class HttpUpstreamGroup implements UpstreamGroup {
   tellsHead(id: string, number: number): boolean {
     this.members.find(({ upstream }) => upstream.id === id)?.health.tell(number)
     const nowMs = performance.now()
-    if (number < this.#toldHead.at(nowMs)) return false
+    if (number < this.#toldHead.at(nowMs) || number >= this.#beyond) return false
     this.#toldHead.note(number, nowMs)
     return true
   }
 
   headGoesBack(number: number): void {
-    this.#toldHead.note(number, performance.now())
+    if (number < this.#beyond) this.#toldHead.note(number, performance.now())
   }
 
   /** By the fastest that is well: one that is slow itself must not say how slow is usual. */

@@ -223,6 +223,28 @@ describe('a group', () => {
     expect(asked.size).toBe(3)
   })
 
+  test('asks none of three for the newest block that has one of another time, and believes it nothing', () => {
+    const { members, group } = groupOf(100, 102, 1_000_000)
+    for (const { health } of members) health.compare(group.head as number)
+    const [one, other, wrong] = members.map(({ upstream }) => upstream.id) as [string, string, string]
+    expect(group.tellsHead(wrong, 1_000_000)).toBe(false)
+    const asked = new Set(Array.from({ length: 200 }, () => group.choose({ tried: [], isOfHead: true })?.id))
+    expect(asked).toEqual(new Set([one, other]))
+    expect(group.tellsHead(other, 103)).toBe(true)
+    expect(group.tellsHead(one, 102)).toBe(false)
+    group.headGoesBack(1_000_000)
+    expect(group.tellsHead(one, 103)).toBe(true)
+    expect(group.choose({ tried: [one, other], isOfHead: true })?.id, 'nobody else is left').toBe(wrong)
+  })
+
+  test('believes what one of three has told when another one has come so far', () => {
+    const { members, group } = groupOf(100, 100, 100)
+    const [one, other] = members.map(({ upstream }) => upstream.id) as [string, string]
+    expect(group.tellsHead(one, 200)).toBe(false)
+    expect(group.tellsHead(other, 201)).toBe(true)
+    expect(group.tellsHead(one, 201)).toBe(true)
+  })
+
   test('gives a key one upstream, all of them equal shares, and another one only to keys of one that is left out', () => {
     const { members, group } = groupOf(100, 100, 100)
     const before = KEYS.map((key) => group.choose({ tried: [], key })?.id)
