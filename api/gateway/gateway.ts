@@ -271,6 +271,7 @@ export class Gateway {
         headers: toNodeHeaders(request, headProbe !== undefined),
         body: hasBody ? bodyOf(request, listener) : null,
         isEndless: route.isStream === true,
+        isSearch: service.searchesPeers,
         leadTo: (led) => (hasBody ? undefined : ledPath(service, address.path, led)),
       },
       onSent: (exchange) => {

@@ -11,6 +11,8 @@ export interface UpstreamRequest {
   readonly body: Uint8Array | Readable | null
   /** Its answer is events as they happen: it may be silent for as long as it likes. */
   readonly isEndless: boolean
+  /** What it asks for may be nowhere, which the node may tell by its silence or in the middle of an answer, too. */
+  readonly isSearch?: boolean | undefined
   /**
    * Of a native interface, whose paths are the client's: what the client is told of where a node leads it, which the node names by a path; undefined:
    * the client is not told of it, and another node is asked. Absent: nodes lead nowhere, and who does has failed.

@@ -56,6 +56,10 @@ const isAboutUs = (status: number): boolean =>
 
 /** The request is larger than the node takes. */
 const TOO_LARGE = 413
+/** Of a search: nobody was found in time. */
+const GATEWAY_TIMEOUT = 504
+/** Likewise, without a word. */
+const NOT_FOUND_IN_TIME: ReadonlySet<UpstreamFault> = new Set<UpstreamFault>(['silent', 'cut'])
 /** A path of a node, with its query: no other host, by none of the ways in which browsers read one. */
 const PATH = /^\/(?![/\\])[!-[\]-~]*$/
 
@@ -165,6 +169,7 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
   send(request: UpstreamRequest, handler: AnswerHandler): () => void {
     const sending = new Sending(handler, {
       leadTo: request.leadTo && ((location) => this.#leadTo(location, request)),
+      isSearch: request.isSearch === true,
       onHeard: (nowMs) => this.#hear(nowMs),
       onEnd: (outcome, answerMs) => this.#end(outcome, answerMs, sending.waitedMs),
     })
@@ -252,6 +257,7 @@ type Outcome = 'answered' | 'failed' | 'given up' | 'of the call'
 interface SendingListener {
   /** Of a native interface: what a client is told of where the node leads it; undefined: nothing. */
   readonly leadTo: ((location: unknown) => string | undefined) | undefined
+  readonly isSearch: boolean
   /** Once: its answer begins, or none will come. */
   onHeard(nowMs: number): void
   onEnd(outcome: Outcome, answerMs: number | undefined): void
@@ -321,13 +327,16 @@ class Sending implements Dispatcher.DispatchHandler {
     try {
       isAnswer = this.#handler.onEnd()
     } finally {
-      const failure = this.#status === TOO_LARGE ? 'of the call' : 'failed'
+      const isOfCall = this.#status === TOO_LARGE || (this.#listener.isSearch && this.#status === GATEWAY_TIMEOUT)
+      const failure = isOfCall ? 'of the call' : 'failed'
       this.#listener.onEnd(isAnswer ? 'answered' : failure, this.#answerMs)
     }
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (!this.#isOver) this.#fail(this.#faultOf(error))
+    if (this.#isOver) return
+    const fault = this.#faultOf(error)
+    this.#fail(fault, this.#listener.isSearch && NOT_FOUND_IN_TIME.has(fault) ? 'of the call' : 'failed')
   }
 
   giveUp(): void {

@@ -19,6 +19,7 @@ export const IPFS: Protocol = {
       routes: [...restReads(['GET', 'HEAD'], ['/ipfs/*/**', '/ipns/*/**']), ...restReads(['POST'], API_READS)],
       identity: restProbe(`/ipfs/${SELF_CONTAINED}`, 'text', []),
       lagMax: 0,
+      searchesPeers: true,
     },
   ],
 }

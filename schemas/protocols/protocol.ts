@@ -129,6 +129,8 @@ export interface Service {
   readonly final?: Probe
   /** Blocks behind the best upstream at which one is left out. Where they come from: decision 41. */
   readonly lagMax: number
+  /** Its nodes look at others for what is asked for, and it may be nowhere: that nothing is found in time says nothing of the node. */
+  readonly searchesPeers?: true
 }
 
 export interface Protocol {

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { TOKEN } from './given-api.ts'
 import { type GivenGateway, networkOn, openGivenGateway, openStub, type Stub, untilHealthy } from './given-gateway.ts'
@@ -54,6 +55,35 @@ describe('content of IPFS', () => {
     const { headers } = await get('/ipfs/cid')
     expect([headers.get('content-type'), headers.get('content-disposition')]).toEqual(['image/png', null])
     expect(headers.get('content-security-policy')).toBe('sandbox')
+  })
+})
+
+describe('content that nobody has', () => {
+  const faults = () => gateway.upstreams.status().flatMap(({ upstreams }) => upstreams.map(({ fault }) => fault))
+
+  test.each<[string, number, (response: ServerResponse) => void]>([
+    ['is not found in time', 504, (response) => void response.writeHead(504).end('no providers')],
+    [
+      'breaks off',
+      200,
+      (response) => {
+        response.writeHead(200, { 'content-length': 300_000 }).write(Buffer.alloc(200_000), () => response.destroy())
+      },
+    ],
+  ])('leaves its node as it is where it %s', async (_what, status, answer) => {
+    node.answer = (_got, response) => answer(response)
+    for (let i = 0; i < 20; i++) {
+      const response = await get('/ipfs/cid')
+      expect(response.status).toBe(status)
+      await response.arrayBuffer().catch(() => undefined)
+    }
+    expect(faults()).toEqual([undefined])
+  })
+
+  test('does not hide that its node fails', async () => {
+    node.answer = (_got, response) => void response.destroy()
+    for (let i = 0; i < 20; i++) expect((await get('/ipfs/cid')).status).toBe(502)
+    expect(faults()).toEqual(['calls to it fail'])
   })
 })
 
