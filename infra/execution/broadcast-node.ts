@@ -5,11 +5,21 @@ import { decodeDepositEvent } from '../../schemas/eth/deposit-event.ts'
 import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
 import { DEPOSIT_EVENT_TOPIC } from '../../schemas/eth/kept-logs.ts'
 import { settledOrAborted } from '../../schemas/wait.ts'
+import { malformed } from '../nodes/json.ts'
 import type { ChainNode } from '../nodes/nodes.ts'
 import type { BroadcastNode, LoggedDeposit, SendOutcome, TransactionState } from '../ports/broadcast-node.ts'
 import { type DepositChainNodesOptions, openDepositChainNodes } from './deposit-chain-nodes.ts'
-import { type AskNode, JsonRpcError, malformed, openBatch, toFault } from './json-rpc.ts'
-import { type Question, receiptQuestion, referenceQuestion } from './result-shapes.ts'
+import { type AskNode, JsonRpcError, openBatch, toFault } from './json-rpc.ts'
+import {
+  Address,
+  Hash,
+  orNull,
+  type Question,
+  question,
+  receiptQuestion,
+  referenceQuestion,
+  SmallQuantity,
+} from './result-shapes.ts'
 
 export interface BroadcastNodeOptions extends DepositChainNodesOptions {
   /** Instead of `SEND_MS_MAX`. */
@@ -156,11 +166,11 @@ function toLogged({ data, transactionHash, blockNumber }: DepositLog): LoggedDep
 }
 
 const DepositLog = Type.Object({
-  address: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),
+  address: Address,
   /** Five `bytes` of 48, 32, 8, 96 and 8. */
   data: Type.String({ pattern: '^0x([0-9a-fA-F]{2}){576}$' }),
-  transactionHash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' }),
-  blockNumber: Type.String({ pattern: '^0x[0-9a-fA-F]{1,13}$' }),
+  transactionHash: Hash,
+  blockNumber: SmallQuantity,
 })
 type DepositLog = Static<typeof DepositLog>
 const DepositLogs = Type.Array(DepositLog)
@@ -168,32 +178,17 @@ const isDepositLogs = Compile(DepositLogs)
 
 function depositLogsQuestion(contract: string, from: number, toBlock: string): Question<Static<typeof DepositLogs>> {
   const filter = { address: contract, topics: [DEPOSIT_EVENT_TOPIC], fromBlock: quantity(from), toBlock }
-  return {
-    method: 'eth_getLogs',
-    params: [filter],
-    parse(result) {
-      if (!isDepositLogs.Check(result)) throw malformed('the logs of the deposit contract are no deposits')
-      return result
-    },
-  }
+  const isOfShape = (result: unknown) => isDepositLogs.Check(result)
+  return question('eth_getLogs', [filter], isOfShape, 'the logs of the deposit contract are no deposits')
 }
 
-const isHash = Compile(Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' }))
+const isHash = Compile(Hash)
 
 function sendQuestion(raw: string): Question<string> {
-  return {
-    method: 'eth_sendRawTransaction',
-    params: [raw],
-    parse(result) {
-      if (!isHash.Check(result)) throw malformed('a transaction was answered with no hash')
-      return result
-    },
-  }
+  return question('eth_sendRawTransaction', [raw], (result) => isHash.Check(result))
 }
 
-const isTransaction = Compile(
-  Type.Union([Type.Null(), Type.Object({ hash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' }) })]),
-)
+const isTransaction = Compile(orNull(Type.Object({ hash: Hash })))
 
 /** Whether the node knows the transaction. */
 function transactionQuestion(hash: string): Question<boolean> {
@@ -207,12 +202,7 @@ function transactionQuestion(hash: string): Question<boolean> {
   }
 }
 
-const isPlace = Compile(
-  Type.Object({
-    blockHash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' }),
-    blockNumber: Type.String({ pattern: '^0x[0-9a-fA-F]{1,13}$' }),
-  }),
-)
+const isPlace = Compile(Type.Object({ blockHash: Hash, blockNumber: SmallQuantity }))
 
 /** The block that a receipt says it is of; what else it says is taken from the block, which commits to it. */
 function receiptPlaceQuestion(hash: string): Question<TransactionState['included']> {
@@ -228,17 +218,10 @@ function receiptPlaceQuestion(hash: string): Question<TransactionState['included
   }
 }
 
-const isNonce = Compile(Type.String({ pattern: '^0x[0-9a-fA-F]{1,13}$' }))
+const isNonce = Compile(SmallQuantity)
 
 function nonceQuestion(sender: string, blockNumber: number): Question<string> {
-  return {
-    method: 'eth_getTransactionCount',
-    params: [sender, quantity(blockNumber)],
-    parse(result) {
-      if (!isNonce.Check(result)) throw malformed('a number of transactions is none')
-      return result
-    },
-  }
+  return question('eth_getTransactionCount', [sender, quantity(blockNumber)], (result) => isNonce.Check(result))
 }
 
 function quantity(value: number): string {

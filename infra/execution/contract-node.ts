@@ -6,8 +6,17 @@ import { AnswerTooLarge, ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../n
 import type { CallAnswer, ContractCall, ContractNode, Deployment } from '../ports/contract-node.ts'
 import type { Log } from '../ports/log.ts'
 import { askChainId } from './deposit-chain-nodes.ts'
-import { type AskNode, JsonRpcError, malformed, openBatch, toFault } from './json-rpc.ts'
-import { type Question, referenceQuestion } from './result-shapes.ts'
+import { type AskNode, JsonRpcError, openBatch, toFault } from './json-rpc.ts'
+import {
+  Address,
+  Hash,
+  isHexBytes,
+  orNull,
+  type Question,
+  question,
+  referenceQuestion,
+  SmallQuantity,
+} from './result-shapes.ts'
 
 export interface ContractNodeOptions {
   /** The main node, then its fallbacks. */
@@ -90,13 +99,13 @@ function statusOf(error: unknown): Exclude<CallAnswer['status'], 'returned'> | u
 async function askDeployment(node: ChainNode, ask: AskNode, contract: string): Promise<Deployment> {
   const head = await ask(referenceQuestion('latest'))
   if (head === null) throw node.fault('node_lagging', 'has no block yet')
-  if (!(await ask(hasCodeQuestion(contract, Number(head.number)))))
+  if (!(await hasCode(ask, contract, Number(head.number))))
     return { block: null, deployer: null, reason: 'not_a_contract' }
   let [without, having] = [-1, Number(head.number)]
   while (having - without > 1) {
     const middle = Math.floor((without + having) / 2)
     try {
-      if (await ask(hasCodeQuestion(contract, middle))) having = middle
+      if (await hasCode(ask, contract, middle)) having = middle
       else without = middle
     } catch (error) {
       // Of old blocks most nodes have no states.
@@ -139,94 +148,42 @@ async function askCreation(ask: AskNode, contract: string): Promise<Deployment> 
   }
 }
 
-const HASH = '^0x[0-9a-fA-F]{64}$'
-const ADDRESS = '^0x[0-9a-fA-F]{40}$'
-const NUMBER = '^0x[0-9a-fA-F]{1,13}$'
-const Head = Type.Object({
-  number: Type.String({ pattern: NUMBER }),
-  hash: Type.String({ pattern: HASH }),
-  timestamp: Type.String({ pattern: NUMBER }),
-})
-const isHead = Compile(Type.Union([Head, Type.Null()]))
-const Creation = Type.Object({
-  from: Type.String({ pattern: ADDRESS }),
-  contractAddress: Type.Optional(Type.Union([Type.String({ pattern: ADDRESS }), Type.Null()])),
-})
-const Creations = Type.Union([Type.Array(Creation), Type.Null()])
+const Head = Type.Object({ number: SmallQuantity, hash: Hash, timestamp: SmallQuantity })
+const isHead = Compile(orNull(Head))
+const Creation = Type.Object({ from: Address, contractAddress: Type.Optional(orNull(Address)) })
+const Creations = orNull(Type.Array(Creation))
 const isCreations = Compile(Creations)
-const Creator = Type.Union([Type.Object({ hash: Type.String({ pattern: HASH }) }), Type.Null()])
+const Creator = orNull(Type.Object({ hash: Hash }))
 const isCreator = Compile(Creator)
-const Receipt = Type.Union([
-  Type.Object({ ...Creation.properties, blockNumber: Type.String({ pattern: NUMBER }) }),
-  Type.Null(),
-])
+const Receipt = orNull(Type.Object({ ...Creation.properties, blockNumber: SmallQuantity }))
 const isReceipt = Compile(Receipt)
 
-const headQuestion: Question<Type.Static<typeof Head> | null> = {
-  method: 'eth_getBlockByNumber',
-  params: ['latest', false],
-  parse(result) {
-    if (!isHead.Check(result)) throw malformed('the newest block is not of the documented shape')
-    return result
-  },
-}
+const headQuestion: Question<Type.Static<typeof Head> | null> = question(
+  'eth_getBlockByNumber',
+  ['latest', false],
+  (result) => isHead.Check(result),
+)
 
-const NOT_HEX = /[^0-9a-fA-F]/
-
-function hexBytes(result: unknown, what: string): string {
-  const isHex =
-    typeof result === 'string' && result.startsWith('0x') && result.length % 2 === 0 && !NOT_HEX.test(result.slice(2))
-  if (!isHex) throw malformed(`the answer to ${what} is no hex`)
-  return result
-}
+const isHex = (result: unknown): result is string => typeof result === 'string' && isHexBytes(result)
 
 /** No caller, no value, and no more gas than an answer may cost. */
 function callQuestion({ to, data }: ContractCall, block: string): Question<string> {
-  return {
-    method: 'eth_call',
-    params: [{ to, data, gas: GAS_MAX }, block],
-    parse: (result) => hexBytes(result, 'eth_call'),
-  }
+  return question('eth_call', [{ to, data, gas: GAS_MAX }, block], isHex)
 }
 
-function hasCodeQuestion(contract: string, block: number): Question<boolean> {
-  return {
-    method: 'eth_getCode',
-    params: [contract, `0x${block.toString(16)}`],
-    parse: (result) => hexBytes(result, 'eth_getCode') !== '0x',
-  }
+async function hasCode(ask: AskNode, contract: string, block: number): Promise<boolean> {
+  return (await ask(question('eth_getCode', [contract, `0x${block.toString(16)}`], isHex))) !== '0x'
 }
 
 function creationsQuestion(block: number): Question<Type.Static<typeof Creations>> {
-  return {
-    method: 'eth_getBlockReceipts',
-    params: [`0x${block.toString(16)}`],
-    parse(result) {
-      if (!isCreations.Check(result)) throw malformed('the receipts of a block are not of the documented shape')
-      return result
-    },
-  }
+  return question('eth_getBlockReceipts', [`0x${block.toString(16)}`], (result) => isCreations.Check(result))
 }
 
 /** Of Otterscan's methods, which nodes with traces have. */
 function creatorQuestion(contract: string): Question<Type.Static<typeof Creator>> {
-  return {
-    method: 'ots_getContractCreator',
-    params: [contract],
-    parse(result) {
-      if (!isCreator.Check(result)) throw malformed('the creator of a contract is not of the documented shape')
-      return result
-    },
-  }
+  return question('ots_getContractCreator', [contract], (result) => isCreator.Check(result))
 }
 
 function receiptQuestion(hash: string): Question<Type.Static<typeof Receipt>> {
-  return {
-    method: 'eth_getTransactionReceipt',
-    params: [hash],
-    parse(result) {
-      if (!isReceipt.Check(result)) throw malformed('a receipt is not of the documented shape')
-      return result
-    },
-  }
+  return question('eth_getTransactionReceipt', [hash], (result) => isReceipt.Check(result))
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/schema'
-import { AppError } from '../../schemas/errors.ts'
+import { malformed, parseJson } from '../nodes/json.ts'
 import type { ChainNode } from '../nodes/nodes.ts'
 import type { Question } from './result-shapes.ts'
 
@@ -31,8 +31,6 @@ export class JsonRpcError extends Error {
     this.code = code
   }
 }
-
-const decoder = new TextDecoder('utf-8', { fatal: true })
 
 class Batch {
   readonly #node: ChainNode
@@ -87,7 +85,7 @@ type Answer = Type.Static<typeof Answer>
 const isAnswers = Compile(Type.Array(Answer))
 
 function parseAnswers(body: Uint8Array): ReadonlyMap<number, Answer> {
-  const value = parseJson(body)
+  const value = parseJson('the JSON-RPC answer', body)
   const answers = Array.isArray(value) ? value : [value]
   if (!isAnswers.Check(answers)) throw malformed('the JSON-RPC answer is not of the documented shape')
   const byId = new Map<number, Answer>()
@@ -101,24 +99,12 @@ function parseAnswers(body: Uint8Array): ReadonlyMap<number, Answer> {
   return byId
 }
 
-function parseJson(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(decoder.decode(body))
-  } catch {
-    throw malformed(`the JSON-RPC answer is not whole JSON (${body.length} bytes)`)
-  }
-}
-
 function resultOf(answer: Answer | undefined): unknown {
   if (answer === undefined) throw malformed('the JSON-RPC answer lacks a part of the batch')
   const { error, result } = answer
   if (error) throw new JsonRpcError(error.code, error.message)
   if (result === undefined) throw malformed('the JSON-RPC answer has neither result nor error')
   return result
-}
-
-export function malformed(what: string): AppError {
-  return new AppError('node_malformed', what, { retryable: true })
 }
 
 const LIMIT_EXCEEDED = -32_005

@@ -1,24 +1,24 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/schema'
-import { AppError } from '../../schemas/errors.ts'
+import { malformed } from '../nodes/json.ts'
 
 // Results of the JSON-RPC API (ethereum/execution-apis), as far as they are read. Hex is of either case.
 
 /** Any uint256. */
-const Quantity = Type.String({ pattern: '^0x[0-9a-fA-F]{1,64}$' })
+export const Quantity = Type.String({ pattern: '^0x[0-9a-fA-F]{1,64}$' })
 /** A number that stays exact in JavaScript. */
-const SmallQuantity = Type.String({ pattern: '^0x[0-9a-fA-F]{1,13}$' })
-const Gas = Type.String({ pattern: '^0x[0-9a-fA-F]{1,16}$' })
+export const SmallQuantity = Type.String({ pattern: '^0x[0-9a-fA-F]{1,13}$' })
+export const Gas = Type.String({ pattern: '^0x[0-9a-fA-F]{1,16}$' })
 /** One byte: EIP-2718 has types to 0x7f, layers above it more. */
 const TransactionType = Type.String({ pattern: '^0x[0-9a-fA-F]{1,2}$' })
-const Hash = Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' })
-const Address = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' })
+export const Hash = Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' })
+export const Address = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' })
 /** Of a proof of work, whose field stayed. */
 const Nonce = Type.String({ pattern: '^0x[0-9a-fA-F]{16}$' })
 const Bloom = Type.String({ pattern: '^0x[0-9a-fA-F]{512}$' })
 /** Its digits are checked by `isHexBytes`: a pattern would go back and forth over megabytes of them. */
 const Bytes = Type.String()
-const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+export const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 const optional = <Schema extends TSchema>(schema: Schema) => Type.Optional(orNull(schema))
 
 const AccessList = Type.Array(Type.Object({ address: Address, storageKeys: Type.Array(Hash) }))
@@ -133,15 +133,19 @@ export interface Question<Result> {
 
 type IsOfShape<Result> = (result: unknown) => result is Result
 
-function question<Result>(method: string, params: readonly unknown[], isOfShape: IsOfShape<Result>): Question<Result> {
+/** Asks for a result of this shape; `misshapen` is what is said of another. */
+export function question<Result>(
+  method: string,
+  params: readonly unknown[],
+  isOfShape: IsOfShape<Result>,
+  misshapen = `the result of ${method} is not of the documented shape`,
+): Question<Result> {
   return {
     method,
     params,
     parse(result) {
       if (isOfShape(result)) return result
-      throw new AppError('node_malformed', `the result of ${method} is not of the documented shape`, {
-        retryable: true,
-      })
+      throw malformed(misshapen)
     },
   }
 }
@@ -206,6 +210,7 @@ function hasHexData(logs: readonly { readonly data: string }[]): boolean {
 
 const NOT_HEX = /[^0-9a-fA-F]/
 
-function isHexBytes(text: string): boolean {
+/** Of any length, in either case. */
+export function isHexBytes(text: string): boolean {
   return text.length % 2 === 0 && text.startsWith('0x') && !NOT_HEX.test(text.slice(2))
 }

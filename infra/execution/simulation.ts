@@ -1,9 +1,8 @@
-import { Type } from 'typebox'
 import { Compile } from 'typebox/schema'
 import type { ChainNode } from '../nodes/nodes.ts'
 import type { SimulatedCall, Simulation } from '../ports/staking-node.ts'
-import { JsonRpcError, malformed, openBatch } from './json-rpc.ts'
-import type { Question } from './result-shapes.ts'
+import { JsonRpcError, openBatch } from './json-rpc.ts'
+import { Gas, type Question, question } from './result-shapes.ts'
 
 /** `execution reverted`, as geth and those after it number it. */
 const REVERTED = 3
@@ -23,20 +22,11 @@ export async function askSimulation(node: ChainNode, call: SimulatedCall): Promi
   }
 }
 
-const isQuantity = Compile(Type.String({ pattern: '^0x[0-9a-fA-F]{1,16}$' }))
+const isGas = Compile(Gas)
 
 function gasQuestion({ from, to, valueWei, data, gas }: SimulatedCall): Question<string> {
   const hex = (value: bigint) => `0x${value.toString(16)}`
-  return {
-    method: 'eth_estimateGas',
-    params: [
-      { from, to, value: hex(valueWei), data, ...(gas === undefined ? {} : { gas: hex(gas) }) },
-      'latest',
-      { [from]: { balance: hex(valueWei + GAS_MONEY_WEI) } },
-    ],
-    parse(result) {
-      if (!isQuantity.Check(result)) throw malformed('the answer to eth_estimateGas is no quantity')
-      return result
-    },
-  }
+  const call = { from, to, value: hex(valueWei), data, ...(gas === undefined ? {} : { gas: hex(gas) }) }
+  const params = [call, 'latest', { [from]: { balance: hex(valueWei + GAS_MONEY_WEI) } }]
+  return question('eth_estimateGas', params, (result) => isGas.Check(result))
 }

@@ -6,9 +6,9 @@ import {
   type LogsCheck,
   type TransactionColumns,
 } from '../../schemas/events/execution-block.ts'
+import { malformed } from '../nodes/json.ts'
 import { inconsistent } from './binding.ts'
 import { type Executed, SUCCEEDED } from './check-logs.ts'
-import { malformed } from './json-rpc.ts'
 import type { NodeBlock, NodeReceipt, NodeTransaction } from './result-shapes.ts'
 
 /** Type of the first transaction whose price is a maximum and a tip (EIP-1559); those above it have the same fields. */

@@ -2,13 +2,13 @@ import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/schema'
 import type { ChainNode } from '../nodes/nodes.ts'
 import type { TransactionTerms } from '../ports/staking-node.ts'
-import { malformed, openBatch, toFault } from './json-rpc.ts'
-import type { Question } from './result-shapes.ts'
+import { openBatch, toFault } from './json-rpc.ts'
+import { Quantity, type Question, question, SmallQuantity } from './result-shapes.ts'
 
-const Quantity = Type.String({ pattern: '^0x[0-9a-fA-F]{1,64}$' })
-const SmallQuantity = Type.String({ pattern: '^0x[0-9a-fA-F]{1,13}$' })
-const isQuantity = Compile(Quantity)
-const isSmallQuantity = Compile(SmallQuantity)
+const quantityShape = Compile(Quantity)
+const smallQuantityShape = Compile(SmallQuantity)
+const isQuantity = (result: unknown) => quantityShape.Check(result)
+const isSmallQuantity = (result: unknown) => smallQuantityShape.Check(result)
 const Head = Type.Object({ baseFeePerGas: Quantity })
 const isHead = Compile(Head)
 
@@ -17,8 +17,8 @@ export async function askTerms(node: ChainNode, sender: string): Promise<Transac
   const ask = openBatch(node)
   try {
     const [nonce, tip, head] = await Promise.all([
-      ask(quantity('eth_getTransactionCount', [sender, 'pending'], isSmallQuantity)),
-      ask(quantity('eth_maxPriorityFeePerGas', [], isQuantity)),
+      ask(question('eth_getTransactionCount', [sender, 'pending'], isSmallQuantity)),
+      ask(question('eth_maxPriorityFeePerGas', [], isQuantity)),
       ask(headQuestion),
     ])
     const [tipWei, baseFeeWei] = [BigInt(tip), BigInt(head.baseFeePerGas)]
@@ -42,12 +42,10 @@ export async function askHasCode(node: ChainNode, address: string): Promise<bool
   }
 }
 
-const isWord = Compile(Type.String({ pattern: '^0x[0-9a-fA-F]{1,64}$' }))
-
 /** Asks one node for a word of a contract's storage. Throws AppError of a node fault. */
 export async function askStorage(node: ChainNode, address: string, slot: string): Promise<bigint> {
   try {
-    return BigInt(await openBatch(node)(quantity('eth_getStorageAt', [address, slot, 'latest'], isWord)))
+    return BigInt(await openBatch(node)(question('eth_getStorageAt', [address, slot, 'latest'], isQuantity)))
   } catch (error) {
     throw toFault(node, error)
   }
@@ -56,36 +54,12 @@ export async function askStorage(node: ChainNode, address: string, slot: string)
 const isCode = Compile(Type.String({ pattern: '^0x([0-9a-fA-F]{2})*$' }))
 
 function codeQuestion(address: string): Question<string> {
-  return {
-    method: 'eth_getCode',
-    params: [address, 'latest'],
-    parse(result) {
-      if (!isCode.Check(result)) throw malformed('the code of a contract is no hex')
-      return result
-    },
-  }
+  return question('eth_getCode', [address, 'latest'], (result) => isCode.Check(result))
 }
 
-function quantity(
-  method: string,
-  params: readonly unknown[],
-  shape: { Check(value: unknown): boolean },
-): Question<string> {
-  return {
-    method,
-    params,
-    parse(result) {
-      if (!shape.Check(result)) throw malformed(`the answer to ${method} is no quantity`)
-      return result as string
-    },
-  }
-}
-
-const headQuestion: Question<Static<typeof Head>> = {
-  method: 'eth_getBlockByNumber',
-  params: ['latest', false],
-  parse(result) {
-    if (!isHead.Check(result)) throw malformed('the newest block has no base fee')
-    return result
-  },
-}
+const headQuestion: Question<Static<typeof Head>> = question(
+  'eth_getBlockByNumber',
+  ['latest', false],
+  (result) => isHead.Check(result),
+  'the newest block has no base fee',
+)
