@@ -9,7 +9,7 @@ import { malformed } from '../nodes/json.ts'
 import type { ChainNode } from '../nodes/nodes.ts'
 import type { BroadcastNode, LoggedDeposit, SendOutcome, TransactionState } from '../ports/broadcast-node.ts'
 import { type DepositChainNodesOptions, openDepositChainNodes } from './deposit-chain-nodes.ts'
-import { type AskNode, JsonRpcError, openBatch, toFault } from './json-rpc.ts'
+import { askBatch, JsonRpcError, openBatch } from './json-rpc.ts'
 import {
   Address,
   Hash,
@@ -55,7 +55,7 @@ export function openBroadcastNode(options: BroadcastNodeOptions): BroadcastNode 
       if (!(error instanceof JsonRpcError)) throw error
       if (ALREADY_KNOWN.test(error.message)) return { status: 'accepted' }
       // Nodes have many words more for what they know already; what they know they show.
-      const isKnown = await answered(node, (ask) => ask(transactionQuestion(hash)))
+      const isKnown = await askBatch(node, (ask) => ask(transactionQuestion(hash)))
       return isKnown ? { status: 'accepted' } : { status: 'refused', words: node.quote(error.message) }
     }
   }
@@ -76,7 +76,7 @@ export function openBroadcastNode(options: BroadcastNodeOptions): BroadcastNode 
     let isKnown: boolean | undefined
     const asked = group
       .check(node)
-      .then(() => answered(node, (ask) => ask(transactionQuestion(hash))))
+      .then(() => askBatch(node, (ask) => ask(transactionQuestion(hash))))
       .then((told) => {
         isKnown = told
       })
@@ -103,17 +103,9 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : 'unknown error'
 }
 
-async function answered<Answer>(node: ChainNode, question: (ask: AskNode) => Promise<Answer>): Promise<Answer> {
-  try {
-    return await question(openBatch(node))
-  } catch (error) {
-    throw toFault(node, error)
-  }
-}
-
 /** All of one node: of several one could be at another block than the next. */
 function askState(node: ChainNode, hash: string, sender: string): Promise<TransactionState> {
-  return answered(node, async (ask) => {
+  return askBatch(node, async (ask) => {
     const [head, final] = await Promise.all([ask(referenceQuestion('latest')), ask(referenceQuestion('finalized'))])
     if (head === null) throw node.fault('node_lagging', 'has no block yet')
     const number = Number(head.number)
@@ -134,7 +126,7 @@ function askState(node: ChainNode, hash: string, sender: string): Promise<Transa
 }
 
 function askDeposits(node: ChainNode, contract: string, blocks: number): Promise<readonly LoggedDeposit[]> {
-  return answered(node, async (ask) => {
+  return askBatch(node, async (ask) => {
     const head = await ask(referenceQuestion('latest'))
     if (head === null) throw node.fault('node_lagging', 'has no block yet')
     const first = Math.max(0, Number(head.number) - LOG_BLOCKS - Math.min(blocks, DEPOSIT_BLOCKS_MAX))

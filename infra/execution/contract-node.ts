@@ -6,7 +6,7 @@ import { AnswerTooLarge, ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../n
 import type { CallAnswer, ContractCall, ContractNode, Deployment } from '../ports/contract-node.ts'
 import type { Log } from '../ports/log.ts'
 import { askChainId } from './deposit-chain-nodes.ts'
-import { type AskNode, JsonRpcError, openBatch, toFault } from './json-rpc.ts'
+import { type AskNode, askBatch, JsonRpcError, openBatch } from './json-rpc.ts'
 import {
   Address,
   Hash,
@@ -52,18 +52,10 @@ export function openContractNode({ urls, log, limits: given }: ContractNodeOptio
   const nodes = urls.map((url, i) => new ChainNode(`execution node ${i + 1}`, url, limits))
   const group = new NodeGroup({ nodes, limits, log, identify: async (node) => `chain ${await askChainId(node)}` })
   return {
-    call: (calls) => group.ask('calls', (node) => answered(node, (ask) => askCalls(node, ask, calls))),
+    call: (calls) => group.ask('calls', (node) => askBatch(node, (ask) => askCalls(node, ask, calls))),
     deploymentOf: (contract) =>
-      group.ask('deployments', (node) => answered(node, (ask) => askDeployment(node, ask, contract))),
+      group.ask('deployments', (node) => askBatch(node, (ask) => askDeployment(node, ask, contract))),
     [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),
-  }
-}
-
-async function answered<Answer>(node: ChainNode, question: (ask: AskNode) => Promise<Answer>): Promise<Answer> {
-  try {
-    return await question(openBatch(node))
-  } catch (error) {
-    throw toFault(node, error)
   }
 }
 

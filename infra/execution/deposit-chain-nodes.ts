@@ -3,7 +3,7 @@ import { NodeGroup } from '../nodes/node-group.ts'
 import { ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../nodes/nodes.ts'
 import type { BeaconSource } from '../ports/beacon-source.ts'
 import type { Log } from '../ports/log.ts'
-import { openBatch, toFault } from './json-rpc.ts'
+import { askBatch } from './json-rpc.ts'
 import { chainIdQuestion } from './result-shapes.ts'
 
 export interface DepositChainNodesOptions {
@@ -37,9 +37,5 @@ export function openDepositChainNodes(options: DepositChainNodesOptions): NodeGr
 
 /** Throws AppError of a node fault. */
 export async function askChainId(node: ChainNode): Promise<number> {
-  try {
-    return Number(await openBatch(node)(chainIdQuestion))
-  } catch (error) {
-    throw toFault(node, error)
-  }
+  return Number(await askBatch(node, (ask) => ask(chainIdQuestion)))
 }

@@ -16,6 +16,15 @@ export function openBatch(node: ChainNode): AskNode {
   return (question) => batch.ask(question)
 }
 
+/** Asks one node through a batch of its own. Throws AppError of a node fault, also for what the node itself calls an error. */
+export async function askBatch<Answer>(node: ChainNode, questions: (ask: AskNode) => Promise<Answer>): Promise<Answer> {
+  try {
+    return await questions(openBatch(node))
+  } catch (error) {
+    throw toFault(node, error)
+  }
+}
+
 interface Waiting {
   readonly question: Pick<Question<unknown>, 'method' | 'params'>
   settle(answer: Answer | undefined): void
