@@ -12,7 +12,16 @@ export function makeFolders(folder: string): void {
 
 /** Waits until the names in a folder are on the disk. */
 export function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, 'r')
+  sync(folder, 'r')
+}
+
+/** Waits until what was written to a file is on the disk. */
+export function syncFile(file: string): void {
+  sync(file, 'r+')
+}
+
+function sync(path: string, flags: 'r' | 'r+'): void {
+  const descriptor = openSync(path, flags)
   try {
     fsyncSync(descriptor)
   } finally {

@@ -1,17 +1,7 @@
-import {
-  chmodSync,
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  renameSync,
-  rmSync,
-} from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../../schemas/errors.ts'
-import { syncFolder } from '../durable-folder.ts'
+import { syncFile, syncFolder } from '../durable-folder.ts'
 import { isDamage } from '../sqlite-file.ts'
 import { type KeySource, nameOfSource, readSealingKey } from './key-source.ts'
 import type { RestoreOptions } from './messages.ts'
@@ -151,12 +141,7 @@ function copyBackup(backup: string, incoming: string): void {
 function copyDurably(from: string, to: string): void {
   copyFileSync(from, to)
   chmodSync(to, OWNERS_MODE)
-  const descriptor = openSync(to, 'r+')
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
+  syncFile(to)
 }
 
 /** SQLite puts the journal into the file when it closes it, and removes it only then. Throws AppError `key_vault` where it did not. */

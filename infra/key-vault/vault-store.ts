@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '../../schemas/errors.ts'
+import { syncFile } from '../durable-folder.ts'
 import type { CreatedRequest, RequestPlace } from '../ports/key-keeping.ts'
 import type { KeptRequest } from '../ports/key-vault.ts'
 import { inTransaction, openSqliteFile, type SqliteSubject, withSqliteErrors } from '../sqlite-file.ts'
@@ -270,12 +270,7 @@ export class VaultStore implements Disposable {
   /** Copies all of it into a file that is there and empty. */
   copyInto(file: string): void {
     this.#do(() => this.#db.prepare('VACUUM INTO ?').run(file))
-    const descriptor = openSync(file, 'r+')
-    try {
-      fsyncSync(descriptor)
-    } finally {
-      closeSync(descriptor)
-    }
+    syncFile(file)
   }
 
   damaged(what: string): never {
