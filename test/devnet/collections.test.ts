@@ -9,7 +9,7 @@ import {
   collectionAddress,
 } from '../../infra/devnet/execution/scenario-collections.ts'
 import { PUBLISHER } from '../../infra/devnet/execution/scenario-state.ts'
-import { type MetadataServer, openMetadataServer } from '../../infra/devnet/metadata/open-metadata-server.ts'
+import { openMetadataServer } from '../../infra/devnet/metadata/open-metadata-server.ts'
 import { openSecondChain, type SecondChain } from '../../infra/devnet/second/open.ts'
 import { openShortDevnet } from './short-history.ts'
 
@@ -99,7 +99,7 @@ describe("the devnet's collections", () => {
   })
 
   it('name documents that the devnet serves, of tokens, of collections, and their pictures', async () => {
-    await using server: MetadataServer = await openMetadataServer({ host: '127.0.0.1', port: 0 })
+    await using server = await openMetadataServer({ host: '127.0.0.1', port: 0 })
     const serve = async (address: unknown) => {
       const { pathname, search } = new URL(String(address))
       return await fetch(`${server.url}${pathname}${search}`)

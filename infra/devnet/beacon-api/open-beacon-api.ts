@@ -1,6 +1,5 @@
-import type { AddressInfo } from 'node:net'
 import fastify, { type FastifyError } from 'fastify'
-import { AppError } from '../../../schemas/errors.ts'
+import { type Listening, listenOn } from '../listen.ts'
 import { registerBlockRoutes } from './block-routes.ts'
 import type { BeaconApiContext } from './context.ts'
 import { registerEventRoutes } from './event-routes.ts'
@@ -13,11 +12,6 @@ import { registerStateRoutes } from './state-routes.ts'
 /** A body that names every validator by pubkey, with room. */
 const BODY_BYTES_MAX = 16 * 1024 * 1024
 
-export interface BeaconApi extends AsyncDisposable {
-  /** Without a trailing slash. */
-  readonly url: string
-}
-
 /**
  * The standard Beacon API (github.com/ethereum/beacon-APIs) over the chain's history. Port 0 takes a free one.
  * Every failure is answered as `{ code, message }` with the same HTTP status.
@@ -25,7 +19,7 @@ export interface BeaconApi extends AsyncDisposable {
 export async function openBeaconApi(
   context: BeaconApiContext,
   options: { readonly host: string; readonly port: number },
-): Promise<BeaconApi> {
+): Promise<Listening> {
   const server = fastify({ bodyLimit: BODY_BYTES_MAX, forceCloseConnections: true })
   server.setErrorHandler((error: FastifyError, _, reply) => {
     const code = error.statusCode ?? 500
@@ -41,24 +35,5 @@ export async function openBeaconApi(
   registerRewardRoutes(server, context, pubkeys)
   registerPoolRoutes(server, context)
   registerEventRoutes(server, context)
-  try {
-    await server.listen({ host: options.host, port: options.port })
-  } catch (cause) {
-    await server.close()
-    const where = `${options.host}:${options.port}`
-    throw new AppError(
-      'config',
-      `the devnet's Beacon API cannot listen on ${where}: choose another DEVNET_BEACON_PORT`,
-      {
-        cause,
-      },
-    )
-  }
-  const { port } = server.server.address() as AddressInfo
-  return {
-    url: `http://${options.host}:${port}`,
-    async [Symbol.asyncDispose]() {
-      await server.close()
-    },
-  }
+  return await listenOn(server, { ...options, name: 'Beacon API', portSetting: 'DEVNET_BEACON_PORT' })
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { AppError } from '../../../schemas/errors.ts'
 import type { Hex } from '../../../schemas/eth/hex.ts'
+import { cannotListen } from '../listen.ts'
 import { type BlockLookup, createBlockLookup, type Finality } from './block-lookup.ts'
 import type { BlockStore, StoredBlock } from './block-store.ts'
 import type { ChainFeed } from './chain-feed.ts'
@@ -75,14 +76,7 @@ export async function openFront(options: FrontOptions): Promise<Front> {
   try {
     await once(server, 'listening')
   } catch (cause) {
-    const where = `${options.host}:${options.port}`
-    throw new AppError(
-      'config',
-      `the devnet's JSON-RPC cannot listen on ${where}: choose another ${options.portSetting}`,
-      {
-        cause,
-      },
-    )
+    throw cannotListen({ ...options, name: 'JSON-RPC' }, cause)
   }
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('a TCP server has a port')

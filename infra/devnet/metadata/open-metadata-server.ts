@@ -1,12 +1,6 @@
-import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
-import { AppError } from '../../../schemas/errors.ts'
+import { type Listening, listenOn } from '../listen.ts'
 import { type Collection, collectionOf, contractDocument, pictureOf, tokenDocument, tokenIdOf } from './documents.ts'
-
-export interface MetadataServer extends AsyncDisposable {
-  /** Without a trailing slash. */
-  readonly url: string
-}
 
 interface Asked {
   Params: { readonly profile: string; readonly collection: string; readonly id: string; readonly extension: string }
@@ -23,7 +17,7 @@ export async function openMetadataServer({
 }: {
   readonly host: string
   readonly port: number
-}): Promise<MetadataServer> {
+}): Promise<Listening> {
   const server = fastify({ forceCloseConnections: true })
   let url = ''
   const here = ({ profile, name }: Collection) => `${url}/${profile}/${name.toLowerCase()}/`
@@ -47,21 +41,8 @@ export async function openMetadataServer({
       collection === undefined || id === undefined ? undefined : pictureOf(collection, id, params.extension)
     return picture === undefined ? reply.callNotFound() : reply.type(picture.type).send(picture.bytes)
   })
-  try {
-    await server.listen({ host, port })
-  } catch (cause) {
-    await server.close()
-    throw new AppError(
-      'config',
-      `the devnet's documents of tokens cannot be served on ${host}:${port}: choose another DEVNET_METADATA_PORT`,
-      { cause },
-    )
-  }
-  url = `http://${host}:${(server.server.address() as AddressInfo).port}`
-  return {
-    url,
-    async [Symbol.asyncDispose]() {
-      await server.close()
-    },
-  }
+  const name = 'server for documents of tokens'
+  const listening = await listenOn(server, { host, port, name, portSetting: 'DEVNET_METADATA_PORT' })
+  url = listening.url
+  return listening
 }

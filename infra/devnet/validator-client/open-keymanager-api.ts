@@ -1,10 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { AddressInfo } from 'node:net'
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/schema'
-import { AppError } from '../../../schemas/errors.ts'
 import type { Hex } from '../../../schemas/eth/hex.ts'
+import { type Listening, listenOn } from '../listen.ts'
 import { NOTHING_SIGNED, readInterchange, type SignedUpTo, writeInterchange } from './interchange.ts'
 import type { Imported, ValidatorClient } from './validator-client.ts'
 
@@ -48,9 +47,7 @@ export interface KeymanagerOptions {
  * The standard Keymanager API (github.com/ethereum/keymanager-APIs): local keystores and fee recipients, for who has the token. Throws
  * AppError `config` for a taken port.
  */
-export async function openKeymanagerApi(
-  options: KeymanagerOptions,
-): Promise<{ readonly url: string } & AsyncDisposable> {
+export async function openKeymanagerApi(options: KeymanagerOptions): Promise<Listening> {
   const { host, port, token } = options
   const server = fastify({ bodyLimit: BODY_BYTES_MAX, forceCloseConnections: true })
   server.setErrorHandler((error: FastifyError, _, reply) =>
@@ -60,18 +57,7 @@ export async function openKeymanagerApi(
   server.addHook('onRequest', async ({ headers }) => requireToken(headers.authorization, token))
   registerKeystores(server, options)
   registerFeeRecipients(server, options)
-  try {
-    await server.listen({ host, port })
-  } catch (cause) {
-    await server.close()
-    throw new AppError(
-      'config',
-      `the devnet's validator client cannot listen on ${host}:${port}: choose another DEVNET_VALIDATOR_PORT`,
-      { cause },
-    )
-  }
-  const { port: taken } = server.server.address() as AddressInfo
-  return { url: `http://${host}:${taken}`, [Symbol.asyncDispose]: () => server.close() }
+  return await listenOn(server, { host, port, name: 'validator client', portSetting: 'DEVNET_VALIDATOR_PORT' })
 }
 
 function requireToken(authorization: string | undefined, token: string): void {
