@@ -1,6 +1,7 @@
+import { ADDRESS_BYTES } from '../../schemas/events/execution-block.ts'
 import type { Coverage, Finality } from '../../schemas/routes/nft/fields.ts'
 import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
-import { lookUpMany } from '../http/lookups.ts'
+import { hexKeys, keysSql, lookUpMany } from '../http/lookups.ts'
 import type { NftPin, NftScope } from './asking.ts'
 import type { NftStanding } from './standing.ts'
 import { selectContracts } from './told-contracts.ts'
@@ -71,8 +72,10 @@ export async function indexedSince(pin: NftPin, contracts: readonly string[]): P
 
 /** The first blocks in which contracts have logged what nobody can read, while the chain stood so; undefined of those that have not. */
 const oddBlocks = new WeakMap<NftStanding, Map<string, number | undefined>>()
-/** A page has as many at most, but for transfers and changes. */
-const LOOKED_UP_AT_ONCE = 100
+/** So many are looked up each at its place; a page has as many at most, but for transfers and changes. */
+const EACH_AT_ITS_PLACE = 100
+/** Of one statement, in 160 KB of text. */
+const CONTRACTS_PER_STATEMENT = 4_000
 /** Of contracts that are asked for while a chain does not move. */
 const KEPT_MAX = 10_000
 
@@ -84,8 +87,11 @@ export async function oddAmong(pin: NftPin, contracts: readonly string[]): Promi
   oddBlocks.set(standing, kept)
   const unknown = contracts.filter((contract) => !kept.has(contract))
   const found = new Map<string, number>()
-  for (let from = 0; from < unknown.length; from += LOOKED_UP_AT_ONCE)
-    for (const one of await selectOddBlocks(pin, unknown.slice(from, from + LOOKED_UP_AT_ONCE))) found.set(...one)
+  for (let from = 0; from < unknown.length; from += CONTRACTS_PER_STATEMENT) {
+    const some = unknown.slice(from, from + CONTRACTS_PER_STATEMENT)
+    const select = some.length > EACH_AT_ITS_PLACE ? selectOddBlocksOfMany : selectOddBlocks
+    for (const one of await select(pin, some)) found.set(...one)
+  }
   const first = new Map(contracts.map((contract) => [contract, found.get(contract) ?? kept.get(contract)]))
   if (kept.size + unknown.length > KEPT_MAX) kept.clear()
   for (const contract of unknown) kept.set(contract, found.get(contract))
@@ -109,4 +115,20 @@ async function selectOddBlocks(
     if (first !== undefined) numbers.set(contract, Number(first.number))
   }
   return numbers
+}
+
+/** The same of so many that to ask of each by itself takes too many statements: all that they have logged so is read. */
+async function selectOddBlocksOfMany(
+  { warehouse, chain, standing }: NftPin,
+  contracts: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await warehouse.query<{ readonly of_contract: string; readonly number: string }>(
+    keysSql(
+      `SELECT lower(hex(contract)) AS of_contract, min(block_number) AS number FROM nft_odd_logs
+       WHERE chain = ${textSql(chain)} AND contract IN (${hexKeys(ADDRESS_BYTES)}) AND ${standing.notReverted}
+       GROUP BY contract`,
+      contracts.map((contract) => contract.slice(2)),
+    ),
+  )
+  return new Map(rows.map(({ of_contract, number }) => [`0x${of_contract}`, Number(number)]))
 }
