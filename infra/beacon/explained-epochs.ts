@@ -8,10 +8,12 @@ import type { StateDeposit, StateQueues } from '../../schemas/eth/transition/sta
 import type { EpochProof } from '../../schemas/events/beacon-epoch.ts'
 import type {
   BeaconChain,
+  ClaimedValidators,
   EpochOfBranch,
   EpochQuestion,
   ExplainedRows,
   KeepingOutcome,
+  RegistryWord,
   ValidatorSet,
 } from '../ports/beacon-source.ts'
 import type { Log } from '../ports/log.ts'
@@ -24,7 +26,7 @@ import { releaseExplained, releaseState } from './released-columns.ts'
 import { required } from './route.ts'
 import { BEACON } from './routes.ts'
 import { type EarlierRoots, isNamedBefore } from './state-anchor.ts'
-import { isNamedBy, refuseOtherBranch } from './state-branch.ts'
+import { isNamedBy, isOfBranch, refuseOtherBranch } from './state-branch.ts'
 import { AbsentState, type ReadState, type StatePlace, StateReader } from './state-reader.ts'
 import { StatesAway } from './states-away.ts'
 import type { Ask } from './wide-tables.ts'
@@ -59,6 +61,8 @@ export class ExplainedEpochs {
   readonly #away: StatesAway
   /** The state behind the last epoch that was computed. Whoever takes it to compute the next one leaves nothing here, and gives it back. */
   #last: ReadState | undefined
+  /** Where the chain stood behind the last epoch that was computed. */
+  #explainedEnd: StatePlace | undefined
   #committees: readonly Committees[] = []
   /** Of the state that was kept last. */
   #earlier: Earlier | undefined
@@ -76,6 +80,16 @@ export class ExplainedEpochs {
     const turn = this.#turn.then(() => this.#explain(question, set, ask))
     this.#turn = turn.catch(() => undefined)
     return turn
+  }
+
+  /**
+   * As `FinalChain.registered` says, for the checkpoint's place: the state that was read last is of its chain if it names the checkpoint's block, or
+   * stands where an epoch ends that was computed.
+   */
+  registered(claims: ClaimedValidators, checkpoint: StatePlace): Promise<RegistryWord | undefined> {
+    return this.#reader.registered(claims, (state) => {
+      return isOfBranch(state, checkpoint) || (this.#explainedEnd !== undefined && isAt(this.#explainedEnd, state))
+    })
   }
 
   async #explain(question: EpochQuestion, set: ValidatorSet, ask: Ask): Promise<ExplainedRows | undefined> {
@@ -119,6 +133,7 @@ export class ExplainedEpochs {
     const level = after.isAnchored && (before.isAnchored || isNamedBy(after, before)) ? 'anchored' : 'consistent'
     const proof: EpochProof = { formulas: FORMULAS_VERSION, stateRoot: after.stateRoot, level }
     this.#last = after
+    this.#explainedEnd = { slot: after.slot, blockRoot: after.blockRoot }
     this.#committees = explained.committees
     const slots = blocks.map((block) => block.slot)
     const rows = toExplainedRows(explained, { after: after.columns, set, slots })

@@ -24,6 +24,7 @@ export function toExplainedRows(
   const residuals = [...explained.residuals].filter(([index]) => isAsked[index] === 1)
   const rows = {
     states: statesOf(after, explained.epoch, indices),
+    credentialTypes: picked(new Uint8Array(indices.length), indices, after.credentialPrefixes),
     attestations: {
       validatorIndex: indices,
       sourceGwei: gwei(explained.sourceGwei),

@@ -5,11 +5,14 @@ import type {
   AttestationRewards,
   Balances,
   BeaconBlock,
+  ClaimedValidators,
   EpochQuestion,
   ExplainedRows,
   FinalChain,
+  FinalizedCheckpoint,
   PendingDeposit,
   ProposerReward,
+  RegistryWord,
   SyncRewards,
   ValidatorIdentity,
   ValidatorSet,
@@ -27,6 +30,7 @@ import { IDS_PER_REQUEST_MAX } from './validator-ids.ts'
 import type { Ask, WideTables } from './wide-tables.ts'
 
 export interface FinalChainParts {
+  readonly checkpoint: FinalizedCheckpoint
   readonly nodes: NodeGroup<ChainNode>
   readonly holders: CheckpointHolders
   readonly tables: WideTables
@@ -124,6 +128,12 @@ export class HttpFinalChain implements FinalChain {
     const { isAgreed, differences } = await this.#parts.otherNodes.agree({ slot, root: rows.proof.stateRoot })
     const told = { ...rows, differences: [...differences, ...(await comparing)] }
     return isAgreed ? { ...told, proof: { ...rows.proof, level: 'agreed' } } : told
+  }
+
+  async registered(claims: ClaimedValidators): Promise<RegistryWord | undefined> {
+    const { explained, checkpoint, slotsPerEpoch } = this.#parts
+    const slot = checkpoint.epoch * (await slotsPerEpoch())
+    return explained?.registered(claims, { slot, blockRoot: checkpoint.root })
   }
 
   async stateOffer(slot: number): Promise<{ readonly bytes: number | undefined } | undefined> {

@@ -181,6 +181,7 @@ class HttpBeaconSource implements BeaconSource {
 
   finalChain(checkpoint: FinalizedCheckpoint): FinalChain {
     return new HttpFinalChain({
+      checkpoint,
       nodes: this.#nodes,
       holders: this.#holdersOf(checkpoint),
       tables: this.#tables,

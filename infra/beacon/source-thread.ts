@@ -9,7 +9,7 @@ import type { FinalQuestion, FromThread, KeptSet, ThreadStart, ToThread } from '
 /** Their columns are made for the asker alone, so they go over without a copy. */
 const WIDE: ReadonlySet<FinalQuestion> = new Set([
   ...(['validators', 'balances', 'attestationRewards', 'syncRewards'] as const),
-  'explainedEpoch',
+  ...(['explainedEpoch', 'registered'] as const),
 ])
 
 const port = parentPort

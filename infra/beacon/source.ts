@@ -100,6 +100,7 @@ class ThreadedBeaconSource implements BeaconSource {
       validators: (slot, set) => ask('validators', slot, set),
       balances: (slot, set) => ask('balances', slot, set),
       identify: (slot, pubkeys) => ask('identify', slot, pubkeys),
+      registered: (claims) => ask('registered', claims),
       explainedEpoch: (question, set) => ask('explainedEpoch', question, set),
       stateOffer: (slot) => ask('stateOffer', slot),
       pendingDeposits: (slot) => ask('pendingDeposits', slot),

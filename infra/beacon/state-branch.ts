@@ -1,8 +1,17 @@
 import { AppError } from '../../schemas/errors.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
-import type { ReadState } from './state-reader.ts'
+import type { ReadState, StatePlace } from './state-reader.ts'
 
 const ROOT_BYTES = 32
+
+/** Whether a later state is of a block's branch: it names, for a slot, the block of it or the last one before it. */
+export function isOfBranch(
+  later: Pick<ReadState, 'slot'> & { readonly blockRoots: Uint8Array },
+  { slot, blockRoot }: StatePlace,
+): boolean {
+  const isNamed = later.slot > slot && (later.slot - slot) * ROOT_BYTES <= later.blockRoots.length
+  return isNamed && rootAt(later.blockRoots, slot) === blockRoot
+}
 
 /** Throws AppError `node_inconsistent` unless the later state names, for the earlier one's slot, the block that the earlier one is of. */
 export function refuseOtherBranch(earlier: ReadState, later: ReadState): void {

@@ -3,9 +3,10 @@ import { AppError, isNodeFault } from '../../schemas/errors.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { epochOf } from '../../schemas/eth/time.ts'
 import type { BodyReader, ChainNode } from '../nodes/nodes.ts'
-import type { BeaconChain } from '../ports/beacon-source.ts'
+import type { BeaconChain, ClaimedValidators, RegistryWord } from '../ports/beacon-source.ts'
 import { flagsOfHeaders, refuseOptimistic } from './answer-flags.ts'
 import { RegistryMemory } from './registry-memory.ts'
+import { wordOfRegistry } from './registry-word.ts'
 import { pathOf } from './route.ts'
 import { DEBUG } from './routes.ts'
 import { SerializedState } from './serialized-state.ts'
@@ -37,6 +38,11 @@ export interface ReadState extends StatePlace {
   readonly anchor?: AnchorParts | undefined
 }
 
+/** A state whose root is the one that a block names, with the block roots that it has by slot modulo SLOTS_PER_HISTORICAL_ROOT. */
+export interface AnchoredState extends StatePlace {
+  readonly blockRoots: Uint8Array
+}
+
 export interface StateQuestion extends StatePlace {
   /** Public keys whose validators are asked for. */
   readonly pubkeys: readonly Uint8Array[]
@@ -55,6 +61,8 @@ export class StateReader {
   readonly #buffers: [Uint8Array, Uint8Array] = [new Uint8Array(0), new Uint8Array(0)]
   /** The buffer that the last root was not told of. */
   #free: 0 | 1 = 0
+  /** The state whose registry the memory has; undefined while another one is written over it, or where no block is known to name it. */
+  #anchored: AnchoredState | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(chain: () => Promise<BeaconChain>) {
@@ -71,9 +79,24 @@ export class StateReader {
     return turn
   }
 
+  /** What the registry that was read last says; undefined unless its state's root is one that a block names, and the state is a wanted one. */
+  registered(
+    claims: ClaimedValidators,
+    isWanted: (state: AnchoredState) => boolean,
+  ): Promise<RegistryWord | undefined> {
+    const turn = this.#turn.then(() => {
+      const state = this.#anchored
+      if (state === undefined || !isWanted(state)) return undefined
+      return wordOfRegistry({ slot: state.slot, registry: this.#registry.registry }, claims)
+    })
+    this.#turn = turn.catch(() => undefined)
+    return turn
+  }
+
   async #readFrom(node: ChainNode, question: StateQuestion): Promise<ReadState> {
     const { slot, pubkeys } = question
     const buffer = this.#free
+    this.#anchored = undefined
     const { fork, bytes } = await this.#receive(node, slot, buffer)
     refuseOtherFork(node, { slot, fork }, await this.#chain())
     const { registry } = this.#registry
@@ -84,10 +107,10 @@ export class StateReader {
     const stateRoot = this.#roots.rootOf(fork, bytes, this.#registry)
     this.#free = buffer === 0 ? 1 : 0
     const stateRoots = serialized.vector('stateRoots').slice()
-    return {
-      ...{ slot, blockRoot: question.blockRoot, columns, stateRoot: hexOf(stateRoot), stateRoots },
-      ...this.#anchoring(node, question, { columns, stateRoots, stateRoot, serialized }),
-    }
+    const { blockRoot } = question
+    const anchoring = this.#anchoring(node, question, { columns, stateRoots, stateRoot, serialized })
+    if (anchoring.isAnchored) this.#anchored = { slot, blockRoot, blockRoots: columns.blockRoots }
+    return { slot, blockRoot, columns, stateRoot: hexOf(stateRoot), stateRoots, ...anchoring }
   }
 
   /** All bytes but the registry's. */

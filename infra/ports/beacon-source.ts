@@ -91,6 +91,26 @@ export interface ValidatorIdentity {
   readonly withdrawalCredentials: string
 }
 
+/** Who somebody said some validators are: an index each, and 48 bytes of public key. */
+export interface ClaimedValidators {
+  readonly indices: Uint32Array
+  readonly pubkeys: Uint8Array
+}
+
+/** What a registry that the chain's blocks commit to says of claimed validators. */
+export interface RegistryWord {
+  /** Of its state. */
+  readonly slot: number
+  /** 32 bytes for each claim that is right: the withdrawal credentials of its validator. */
+  readonly credentials: Uint8Array
+  /** Claims by their places that are not so: whose the index is there, and who the key is, where the registry has them. */
+  readonly contradicted: readonly {
+    readonly place: number
+    readonly holder: ValidatorIdentity | undefined
+    readonly right: ValidatorIdentity | undefined
+  }[]
+}
+
 export type AttestationRewards = ColumnsOf<{
   validatorIndex: 'u32'
   sourceGwei: 'i64'
@@ -196,6 +216,8 @@ export interface ComputedProposal extends ProposerReward {
 export interface ExplainedRows {
   /** After the epoch, of those that are in the registry. */
   readonly states: ValidatorStates
+  /** Rows as those of `states`: the first byte of their withdrawal credentials, which is another one when these have changed. */
+  readonly credentialTypes: Uint8Array
   /** Rows as those of `states`: credited by the transition into the epoch. */
   readonly attestations: AttestationRewards
   /** A row per block and member of the committee, summed over its seats. */
@@ -248,6 +270,11 @@ export interface FinalChain {
   balances(slot: number, validators: ValidatorSet): Promise<Balances>
   /** Who these public keys are in the state after this slot; unknown ones are left out. */
   identify(slot: number, pubkeys: readonly string[]): Promise<readonly ValidatorIdentity[]>
+  /**
+   * Holds what a node said of who validators are against the newest registry that was read here with a state whose root a block names, of the
+   * checkpoint's chain; undefined while there is none.
+   */
+  registered(claims: ClaimedValidators): Promise<RegistryWord | undefined>
   /**
    * Everything that changed balances in an epoch that is final by the checkpoint, computed here; undefined where no node gives the states
    * that it takes, or they are of a preset that this process does not have. A root that the chain's blocks do not name is node_inconsistent.

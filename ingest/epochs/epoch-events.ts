@@ -56,6 +56,8 @@ export interface BuiltEpoch {
   readonly blocks: readonly BeaconBlock[]
   /** Those whom nodes were asked about, where the log has told of the others; undefined where they were asked about all. */
   readonly addedIndices: Uint32Array | undefined
+  /** Of the tracked validators that the registry has, by index: `ExplainedRows.credentialTypes`; undefined where endpoints told the epoch. */
+  readonly credentialTypes: Uint8Array | undefined
   /** Root of the newest final block up to the epoch's end: what the next epoch continues. */
   readonly endRoot: string
 }
@@ -106,7 +108,8 @@ export async function buildEpoch(request: EpochRequest): Promise<BuiltEpoch> {
   const days = told === undefined ? starts : starts.map((start) => addToDayStart(told.epoch, start))
   const parts = [...dayEvents(request, days), ...validatorEvents(request, validators)]
   const events = [...parts.map(({ event }) => event), blocksEvent(request, data, parts)]
-  return { epoch, events, blocks, addedIndices: told && asking.tracked.indices, endRoot }
+  const addedIndices = told && asking.tracked.indices
+  return { epoch, events, blocks, addedIndices, credentialTypes: explained?.credentialTypes, endRoot }
 }
 
 /** By the node's reward endpoints, where it gives no states to compute them from. */

@@ -8,7 +8,7 @@ import type {
 } from '../../infra/ports/beacon-source.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import { AppError } from '../../schemas/errors.ts'
-import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
+import { firstSlotOfEpoch, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { unknownFork } from '../../schemas/eth/unknown-fork.ts'
 import { inOrder } from '../in-order.ts'
 import { DutySets } from './duty-sets.ts'
@@ -95,7 +95,6 @@ export class EpochPipeline {
     const finalSlot = firstSlotOfEpoch(chain.clock, checkpoint.epoch)
     const known = await this.#options.tracked.refresh(final, finalSlot, signal)
     const tracked = range.blocksOnly === true ? { pubkeys: new PubkeyBook(), indices: NOBODY } : known
-    if (this.#options.tellsLooks === true && range.blocksOnly !== true) await this.#options.tracked.tellLook(from)
     const ended = new AbortController()
     const build = this.#builder({ ...range, chain, final, tracked, finalSlot }, AbortSignal.any([signal, ended.signal]))
     let endRoot = range.after
@@ -105,6 +104,12 @@ export class EpochPipeline {
         const parent = built.blocks[0]?.parentRoot ?? built.endRoot
         if (endRoot !== undefined && parent !== endRoot) throw this.#brokenChain(built.epoch)
         endRoot = built.endRoot
+        const isHeld = await this.#options.tracked.hold(final, {
+          ...built,
+          lastSlot: lastSlotOfEpoch(chain.clock, built.epoch),
+        })
+        if (isHeld && this.#options.tellsLooks === true && range.blocksOnly !== true)
+          await this.#options.tracked.tellLook(built.epoch)
         await append(built)
       }
     } finally {

@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openBeaconSource } from '../../infra/beacon/source.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
 import type { BeaconSource, ChainNews, FinalChain } from '../../infra/ports/beacon-source.ts'
@@ -145,6 +148,34 @@ test('whether a state can be had is known without having it', async () => {
 test('validators are identified by their keys', async () => {
   const pubkey = hexOf(record(64).registry[5]?.pubkey ?? new Uint8Array(0))
   expect(await final.identify(64, [pubkey, `0x${'ab'.repeat(48)}`])).toMatchObject([{ index: 5, pubkey }])
+})
+
+test('who validators are is held against the registry of the state that was read last, at the head or behind an epoch', async () => {
+  const { registry } = record(64)
+  const keyOf = (index: number) => registry[index]?.pubkey ?? new Uint8Array(0)
+  const credentialsOf = (index: number) => registry[index]?.withdrawalCredentials ?? new Uint8Array(0)
+  /** That validator 5 is itself, and 7 is 6. */
+  const claims = { indices: Uint32Array.of(5, 6), pubkeys: Buffer.concat([keyOf(5), keyOf(7)]) }
+  const identityOf = (index: number) => {
+    return { index, pubkey: hexOf(keyOf(index)), withdrawalCredentials: hexOf(credentialsOf(index)) }
+  }
+  const contradicted = [{ place: 1, holder: identityOf(6), right: identityOf(7) }]
+  await using fresh = await openBeaconSource({ urls: [devnet.beaconUrl], log: silentLog })
+  const checkpoint = await fresh.finalized()
+  expect(await fresh.finalChain(checkpoint).registered(claims)).toBeUndefined()
+  await fresh.finalChain(checkpoint).explainedEpoch((await askEpoch(fresh, 1)).question, Uint32Array.of(3, 5))
+  const word = await fresh.finalChain(checkpoint).registered(claims)
+  expect(word).toMatchObject({ slot: 63, contradicted })
+  expect(word?.credentials.slice(0, 32)).toEqual(Uint8Array.from(credentialsOf(5)))
+  const folder = mkdtempSync(join(tmpdir(), 'epochline-registry-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  await using keeping = await openBeaconSource({ urls: [devnet.beaconUrl], log: silentLog, statesFolder: folder })
+  const { question } = await askEpoch(keeping, checkpoint.epoch)
+  expect(await keeping.keepState(question)).toBe('kept')
+  expect(await keeping.finalChain(checkpoint).registered(claims)).toMatchObject({ contradicted })
+  // A checkpoint of another chain, with the same epoch.
+  const other = { ...checkpoint, root: `0x${'cd'.repeat(32)}` }
+  expect(await keeping.finalChain(other).registered(claims)).toBeUndefined()
 })
 
 test('the node announces its heads and its finality', async () => {

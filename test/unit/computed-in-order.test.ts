@@ -19,6 +19,7 @@ const computed: ExplainedRows = {
     ...{ activationEpoch: new BigUint64Array(0), exitEpoch: new BigUint64Array(0) },
     withdrawableEpoch: new BigUint64Array(0),
   },
+  credentialTypes: new Uint8Array(0),
   attestations: { ...NONE, sourceGwei: none(), targetGwei: none(), headGwei: none(), inactivityGwei: none() },
   sync: { ...NONE, slot: new Uint32Array(0), syncGwei: none() },
   ...{ proposals: [], effects: [], residuals: [], proposers: undefined, network: undefined, differences: [] },
@@ -37,7 +38,7 @@ test('epochs that are read side by side are computed in their order, so that eac
     },
   }
   const set = { pubkeys: new Map<string, number>(), indices: Uint32Array.from({ length: VALIDATORS }, (_, i) => i) }
-  const tracked = { refresh: async () => set } as unknown as TrackedValidators
+  const tracked = { refresh: async () => set, hold: async () => true } as unknown as TrackedValidators
   const pipeline = new EpochPipeline({
     ...{ beacon: { ...chain.beacon, finalChain: () => final }, chain: syntheticChain, chainName: BEACON_CHAIN },
     ...{ log: silentLog, tracked, concurrency: EPOCHS },

@@ -32,6 +32,7 @@ const FINAL: FinalChain = {
   validators: unasked,
   balances: unasked,
   identify: unasked,
+  registered: unasked,
   explainedEpoch: async () => undefined,
   stateOffer: async () => undefined,
   pendingDeposits: unasked,

@@ -223,6 +223,7 @@ export class SyntheticChain {
           .filter((index) => this.#isIn(index, slot) && pubkeys.includes(pubkeyOf(index)))
           .map((index) => ({ index, pubkey: pubkeyOf(index), withdrawalCredentials: hash(`wc${index}`) })),
       ),
+    registered: async () => undefined,
     explainedEpoch: async () => undefined,
     stateOffer: (slot) => this.#answer(`offer ${slot}`, () => this.offer?.(slot)),
     pendingDeposits: () => this.#answer('pending deposits', () => []),
