@@ -12,7 +12,7 @@ export interface WebhookStatus {
   readonly waiting: number
   /** When the oldest of them was noticed; null where none waits. */
   readonly waiting_since: string | null
-  /** Messages that were not taken for three days, and are not told any more. */
+  /** Messages that were not taken, or could not be signed, for three days, and are not told any more. */
   readonly given_up: number
   /** Why the last attempt failed; null where it has not. */
   readonly reason: string | null

@@ -15,7 +15,7 @@ const ANSWER_BYTES_MAX = 64 * 1024
 const RUN_MS_MAX = 10_000
 /** So many refused messages of a run are enough to try again later. */
 const REFUSED_PER_RUN_MAX = 5
-/** A notice that its receiver has not taken for so long is not told any more: three days, over a weekend. */
+/** A notice that its receiver has not taken, or that nothing could sign, for so long is not told any more: three days, over a weekend. */
 export const GIVE_UP_MS = 72 * 3_600_000
 
 /** Where a webhook leads, and what its messages are signed with. */
@@ -28,40 +28,61 @@ export interface Delivering {
   readonly book: WebhookBook
   readonly writer: EventWriter
   readonly fetch: PublicFetch
-  /** Throws AppError `webhook` where the key of the configuration does not open it. */
+  /** Throws AppError `webhook` where the key of the configuration does not open it, `usage` where there is none. */
   readonly receiverOf: (webhookId: string) => Receiver
   /** Unix milliseconds. */
   readonly now: () => number
 }
 
 /**
- * Tells a receiver what waits for it, in order; of a validator nothing is told before what came earlier has been taken or given up. True
- * where more waits and the time of a run is over. Throws AppError `webhook` where something was not taken: the queue tries again later.
+ * Tells a receiver what waits for it, in order, and what was refused before behind all else; of a validator nothing is told before what
+ * came earlier has been taken or given up. True where more waits and the time of a run is over. Throws AppError `webhook` where something
+ * was not taken, and as `receiverOf`: the queue tries again later.
  */
 export async function deliverWaiting(parts: Delivering, webhookId: string, signal: AbortSignal): Promise<boolean> {
   const { book, writer, now } = parts
   const telling = book.of(webhookId)
   if (telling === undefined || telling.waiting.size === 0) return false
-  const receiver = parts.receiverOf(webhookId)
+  const receiver = await knownReceiver(parts, telling)
   const endMs = now() + RUN_MS_MAX
   const held = new Set<string>()
   let failure: string | undefined
-  for (const notice of [...telling.waiting.values()]) {
+  for (const notice of inTurn(telling)) {
     if (signal.aborted || book.of(webhookId) !== telling) return false
     if (now() > endMs) break
-    if (held.has(subjectOf(notice))) continue
+    const subject = subjectOf(notice)
+    if (held.has(subject)) continue
     const outcome = await send(parts, receiver, messageOf(webhookId, notice))
+    telling.refused.delete(subject)
     if (outcome.status === 'taken') {
       await book.tell(writer, [deliveredEvent(telling, notice.id, now())])
       continue
     }
     failure = outcome.reason
-    held.add(subjectOf(notice))
+    held.add(subject)
+    telling.refused.add(subject)
     if (outcome.status === 'away' || held.size >= REFUSED_PER_RUN_MAX) break
   }
   if (failure === undefined) return telling.waiting.size > 0
   await giveUpOld(parts, telling, failure)
   throw new AppError('webhook', failure, { retryable: true })
+}
+
+/** What waits while the key is away ends like what its receiver does not take. */
+async function knownReceiver(parts: Delivering, telling: Telling): Promise<Receiver> {
+  try {
+    return parts.receiverOf(telling.webhookId)
+  } catch (error) {
+    if (error instanceof AppError) await giveUpOld(parts, telling, error.message)
+    throw error
+  }
+}
+
+/** A run ends after some refusals: with those first that are always refused, it would never come to the others. */
+function inTurn({ waiting, refused }: Telling): readonly Notice[] {
+  const places = new Map([...refused].map((subject, place) => [subject, place]))
+  const placeOf = (notice: Notice) => places.get(subjectOf(notice)) ?? -1
+  return [...waiting.values()].toSorted((a, b) => placeOf(a) - placeOf(b))
 }
 
 /** What has waited for too long ends, whether it was tried itself or waited behind others. */

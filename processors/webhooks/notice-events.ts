@@ -3,6 +3,7 @@ import { formatDay, formatInstant, parseDay } from '../../schemas/eth/time.ts'
 import { type EncodedEvent, type EventType, encodeEvent } from '../../schemas/events/codec.ts'
 import {
   type ClosedSpan,
+  GIVEN_UP_REASON_CHARACTERS_MAX,
   type Noticed,
   WEBHOOK_ITEMS_MAX,
   webhookBegan,
@@ -113,6 +114,7 @@ export function deliveredEvent({ account, webhookId }: Telling, notice: string, 
 interface GivenUp {
   /** Not empty, at most `WEBHOOK_ITEMS_MAX`. */
   readonly notices: readonly string[]
+  /** Its beginning is told where it is longer than `GIVEN_UP_REASON_CHARACTERS_MAX`. */
   readonly reason: string
 }
 
@@ -122,5 +124,6 @@ export function givenUpEvent(
   nowMs: number,
 ): EncodedEvent {
   const id = `webhook.given-up:${webhookId}:${notices[0]}`
-  return fact({ type: webhookGivenUp, id, data: { account, webhookId, notices: [...notices], reason } }, nowMs)
+  const data = { account, webhookId, notices: [...notices], reason: reason.slice(0, GIVEN_UP_REASON_CHARACTERS_MAX) }
+  return fact({ type: webhookGivenUp, id, data }, nowMs)
 }

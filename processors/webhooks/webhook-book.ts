@@ -61,6 +61,8 @@ export interface Telling {
   readonly kinds: readonly WebhookKind[]
   /** In the order in which they were noticed, by their ids. */
   readonly waiting: Map<string, Notice>
+  /** Of whom the last attempt was not taken, the longest ago first; only in memory: after a start all are tried as they come. */
+  readonly refused: Set<string>
   delivered: number
   givenUp: number
   lastFailure: string | undefined
@@ -88,7 +90,14 @@ export class WebhookBook {
         const { account, webhookId, kinds } = decodeEvent(webhookBegan, event)
         const nothing = { delivered: 0, givenUp: 0, lastFailure: undefined }
         if (!this.#tellings.has(webhookId))
-          this.#tellings.set(webhookId, { webhookId, account, kinds, waiting: new Map(), ...nothing })
+          this.#tellings.set(webhookId, {
+            webhookId,
+            account,
+            kinds,
+            waiting: new Map(),
+            refused: new Set(),
+            ...nothing,
+          })
         return
       }
       case webhookEnded.name: {

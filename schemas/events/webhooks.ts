@@ -104,10 +104,11 @@ export type Noticed = WebhookNoticed['what']
 const OfWebhook = { account: Account, webhookId: WebhookId }
 const WebhookBegan = Type.Object({ ...OfWebhook, kinds: Kinds })
 const WebhookDelivered = Type.Object({ ...OfWebhook, notice: NoticeId })
+export const GIVEN_UP_REASON_CHARACTERS_MAX = 300
 const WebhookGivenUp = Type.Object({
   ...OfWebhook,
   notices: Type.Array(NoticeId, { minItems: 1, maxItems: WEBHOOK_ITEMS_MAX }),
-  reason: Type.String({ maxLength: 300 }),
+  reason: Type.String({ maxLength: GIVEN_UP_REASON_CHARACTERS_MAX }),
 })
 
 /** A fact of the topic `webhooks`; all have their account as key, so that those of one account are read in their order. */
@@ -139,5 +140,5 @@ export const webhookNoticed = jsonEvent(fact('webhook.noticed'), WebhookNoticed)
 /** The receiver has taken it; id `webhook.delivered:<webhook id>:<notice>`. */
 export const webhookDelivered = jsonEvent(fact('webhook.delivered'), WebhookDelivered)
 
-/** The receiver has not, for too long, and is not told any more; id `webhook.given-up:<webhook id>:<first notice>`. */
+/** The receiver has not, or nothing could be signed, for too long, and it is not told any more; id `webhook.given-up:<webhook id>:<first notice>`. */
 export const webhookGivenUp = jsonEvent(fact('webhook.given-up'), WebhookGivenUp)

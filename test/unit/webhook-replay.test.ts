@@ -231,6 +231,59 @@ it('holds back what follows of a validator whose message is refused, and nothing
   expect(world.told.map(wordsOf)).toEqual(['02 active_ongoing', '01 exited_unslashed'])
 })
 
+it.each(['refused', 'away'] as const)(
+  'tells what was not tried yet before what was %s, however much of that there is',
+  async (answer) => {
+    const world = new WebhookWorld(log())
+    const all = Array.from({ length: 8 }, (_, n) => n + 1)
+    await log().append('accounts', [created('a'), tracked('a', all.map(keyOf)), webhook('a')])
+    const stand = (status: string) => Object.fromEntries(all.map((key) => [key, status]))
+    world.standings.set('a', standing(5, stand('pending_queued')))
+    await world.round()
+    const refused = new Set(all.slice(0, 6).map(keyOf))
+    let asked: string[] = []
+    world.answer = (_, { pubkey }) => {
+      asked.push(String(pubkey))
+      return refused.has(String(pubkey)) ? answer : 'taken'
+    }
+    world.standings.set('a', standing(6, stand('active_ongoing')))
+    const role = await world.start()
+    await role.look()
+    const deliver = () => role.deliver(webhookOf('a'))
+    for (let run = 0; run < 7; run++) await expect(deliver()).rejects.toMatchObject({ code: 'webhook' })
+    expect(world.told.map(wordsOf)).toEqual(['07 active_ongoing', '08 active_ongoing'])
+    // In turns: each of them has been tried, and the one that waits for the longest is the next.
+    expect(new Set(asked)).toEqual(new Set(all.map(keyOf)))
+    const last = asked.at(-1) ?? ''
+    asked = []
+    refused.delete(last)
+    world.standings.set('a', standing(7, { ...stand('active_ongoing'), 8: 'active_exiting' }))
+    await role.look()
+    await expect(deliver()).rejects.toMatchObject({ code: 'webhook' })
+    expect(asked[0]).toBe(keyOf(8))
+    refused.clear()
+    await deliver()
+    expect(world.told).toHaveLength(9)
+  },
+)
+
+it('gives up after three days what it has no key to sign, and says why', async () => {
+  const world = new WebhookWorld(log())
+  await log().append('accounts', [created('a'), tracked('a', [keyOf(1)]), webhook('a')])
+  world.standings.set('a', standing(5, { 1: 'pending_queued' }))
+  await world.round()
+  const reason = `The webhook's key file ${'/folder'.repeat(60)} cannot be read (ENOENT).`
+  world.lacksKey = () => reason
+  world.standings.set('a', standing(6, { 1: 'active_ongoing' }))
+  await expect(world.round()).rejects.toMatchObject({ message: reason })
+  world.nowMs += GIVE_UP_MS
+  await expect(world.round()).rejects.toMatchObject({ message: reason })
+  const role = await world.start()
+  expect(role.book.of(webhookOf('a'))).toMatchObject({ givenUp: 1, lastFailure: reason.slice(0, 300) })
+  await role.deliver(webhookOf('a')) // nothing waits any more, so the queue is done with it
+  expect(world.told).toEqual([])
+})
+
 it('begins with all of many validators, or again', async () => {
   const world = new WebhookWorld(log())
   await log().append('accounts', [created('a'), webhook('a')])

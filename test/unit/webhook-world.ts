@@ -5,6 +5,7 @@ import { AccountsOnLog } from '../../processors/webhooks/accounts-on-log.ts'
 import { deliverWaiting } from '../../processors/webhooks/deliver.ts'
 import { type AccountStanding, Noticer } from '../../processors/webhooks/notice-changes.ts'
 import { readWebhookBook } from '../../processors/webhooks/webhook-book.ts'
+import { AppError } from '../../schemas/errors.ts'
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
 
 export const WORLD_CHAIN = 'mainnet'
@@ -28,7 +29,9 @@ export class WebhookWorld {
   /** By epoch and index. */
   readonly epochs = new Map<number, Map<number, string>>()
   readonly told: Told[] = []
-  answer: (webhook: string) => 'taken' | 'refused' | 'away' = () => 'taken'
+  answer: (webhook: string, data: Told['body']['data']) => 'taken' | 'refused' | 'away' = () => 'taken'
+  /** Why a webhook's key does not open it; undefined where it does. */
+  lacksKey: () => string | undefined = () => undefined
   /** Says before each step that lasts whether the process dies there. */
   dies: () => boolean = () => false
   nowMs = FIRST_MS
@@ -60,7 +63,11 @@ export class WebhookWorld {
       chains: () => [WORLD_CHAIN],
       warehouse: this.#warehouse(),
     })
-    const receiverOf = (webhookId: string) => ({ url: webhookId, secret: Buffer.from('secret') })
+    const receiverOf = (webhookId: string) => {
+      const reason = this.lacksKey()
+      if (reason !== undefined) throw new AppError('usage', reason)
+      return { url: webhookId, secret: Buffer.from('secret') }
+    }
     const parts = { book, writer, now, receiverOf, fetch: this.#receivers() }
     return {
       book,
@@ -87,11 +94,11 @@ export class WebhookWorld {
     return {
       fetch: async ({ url, headers, body }: PublicRequest) => {
         this.#mayDie()
-        const answer = this.answer(url)
+        const message = JSON.parse(Buffer.from(body ?? []).toString())
+        const answer = this.answer(url, message.data)
         if (answer === 'away')
           return { status: 'failed', isLate: false, reason: 'the server could not be asked (ECONNREFUSED)' }
         if (answer === 'refused') return { status: 'answered', httpStatus: 500, type: '', body: new Uint8Array() }
-        const message = JSON.parse(Buffer.from(body ?? []).toString())
         this.told.push({ webhook: url, id: headers?.['webhook-id'] ?? '', body: message })
         this.#mayDie()
         return { status: 'answered', httpStatus: 204, type: '', body: new Uint8Array() }

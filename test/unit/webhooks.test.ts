@@ -1,16 +1,25 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { receiversOf } from '../../commands/webhooks/receivers.ts'
+import type { Log } from '../../infra/ports/log.ts'
 import { readWebhookKeys } from '../../infra/webhook-keys.ts'
+import { AccountsOnLog } from '../../processors/webhooks/accounts-on-log.ts'
 import { statusesToTell } from '../../processors/webhooks/decide-statuses.ts'
 import { messageOf } from '../../processors/webhooks/deliver.ts'
 import { ExitSteps } from '../../processors/webhooks/exit-steps.ts'
 import type { Notice } from '../../processors/webhooks/webhook-book.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
 import { type EventType, encodeEvent } from '../../schemas/events/codec.ts'
 import { exitCancelled, exitEnded, exitRequested, exitSigned, exitSubmitted } from '../../schemas/events/exits.ts'
-import { formatWebhookSecret, messageId, signedHeaders } from '../../schemas/webhooks.ts'
+import { webhookCreated } from '../../schemas/events/webhooks.ts'
+import { formatWebhookSecret, messageId, signedHeaders, WEBHOOK_KINDS } from '../../schemas/webhooks.ts'
+import { eventLogOfEachTest } from './event-log-of-each-test.ts'
+import { silentLog } from './silent-log.ts'
+
+const log = eventLogOfEachTest()
 
 const directory = mkdtempSync(join(tmpdir(), 'epochline-webhooks-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -85,6 +94,31 @@ it('has a secret for each webhook that its key alone leads to, and an address th
   for (const open of [() => others.openUrl(WEBHOOK, sealed), () => keys.openUrl(OTHER_WEBHOOK, sealed)])
     expect(open).toThrow(/is not the one that the webhook was made with/)
   expect(() => readWebhookKeys(keyFile('none'), false)).toThrow(/^The webhook's key file .*put it back/)
+})
+
+it('tells the operator once that a webhook lacks its key, and goes on when that is back', async () => {
+  const source = { kind: 'file', file: join(directory, 'lost'), mayCreate: true } as const
+  const keys = readWebhookKeys(source, true)
+  const sealed = keys.sealUrl(WEBHOOK, 'https://hooks.example/')
+  const data = { webhookId: WEBHOOK, account: 'acme', kinds: [...WEBHOOK_KINDS], origin: 'https://hooks.example' }
+  const envelope = { id: 'created', key: ACCOUNTS_KEY, time: '2026-11-22T00:00:00.000Z' }
+  const accounts = new AccountsOnLog(log(), new AbortController().signal)
+  await log().append('accounts', [
+    encodeEvent(webhookCreated, { ...envelope, data: { ...data, sealedUrl: hexOf(sealed) } }),
+  ])
+  await accounts.readOn()
+  const said: string[] = []
+  const receiverOf = receiversOf(accounts, source, {
+    ...silentLog,
+    error: (_: object, words: string) => said.push(words),
+  } as Log)
+  const text = readFileSync(source.file)
+  rmSync(source.file)
+  for (let attempt = 0; attempt < 3; attempt++) expect(() => receiverOf(WEBHOOK)).toThrow(/put it back/)
+  expect(said).toEqual(['a webhook cannot be told'])
+  writeFileSync(source.file, text)
+  expect(receiverOf(WEBHOOK).url).toBe('https://hooks.example/')
+  expect(said).toHaveLength(1)
 })
 
 it.each<[string, string | undefined, string, readonly [string, number][], readonly string[]]>([
