@@ -19,7 +19,7 @@ export const handingOver: Duty = async (custody, signal) => {
   const ending = AbortSignal.any([signal, stop.signal])
   const parts: HandingDeposited = {
     ...{ vault, writer: lease, book, handing, ...clocksOf(running) },
-    ...{ log: running.log, told: new Set<string>(), lookedTo: new Map<string, number>() },
+    ...{ log: running.log, told: new Set<string>(), looks: new Map() },
   }
   const following = new FollowedChains(
     custody,

@@ -10,9 +10,15 @@ export interface HandingDeposited extends HandingOver {
   readonly log: Log
   /** Keys that nobody can be given, and the operator was told of: once while the program runs. */
   readonly told: Set<string>
-  /** The slot up to which each chain has no deposit of a validator that nobody runs. */
-  readonly lookedTo: Map<string, number>
+  /** What the chain has said of keys that nobody runs, by public key: what cannot be handed over has no block read again. */
+  readonly looks: Map<string, Look>
 }
+
+type Look =
+  /** By a deposit or the registry; also where the deposit is reorganised away, as its key could have been handed over before. */
+  | { readonly status: 'deposited' }
+  /** Not up to this slot. */
+  | { readonly status: 'undeposited'; readonly toSlot: number }
 
 /** Whether the chain may have a validator that was created here and that nobody runs, as far as the log tells. */
 export function mayNeedHandOver({ book }: Pick<HandingOver, 'book'>, chain: string): boolean {
@@ -24,23 +30,24 @@ export function mayNeedHandOver({ book }: Pick<HandingOver, 'book'>, chain: stri
  * Throws as `handOver`.
  */
 export async function handOverDeposited(handing: HandingDeposited, chain: DepositedChain): Promise<void> {
-  const { book, log, lookedTo } = handing
+  const { book, log, looks } = handing
   const waiting = await waitingOn(handing, chain.name)
+  const sets = book.created.ofChain(chain.name)
+  const isWaiting = new Set(waiting)
+  for (const { pubkeys } of sets) for (const pubkey of pubkeys) if (!isWaiting.has(pubkey)) looks.delete(pubkey)
   if (waiting.length === 0) return
-  const headSlot = await chain.node.headSlot()
-  const deposited = await depositedOf(handing, chain, { waiting, headSlot })
-  let areRun = true
+  await lookForDeposits(handing, chain, waiting)
   // By request: what is wrong with one keeps no other waiting.
-  for (const set of book.created.ofChain(chain.name)) {
-    const pubkeys = set.pubkeys.filter((pubkey) => deposited.has(pubkey))
+  for (const set of sets) {
+    const pubkeys = set.pubkeys.filter((pubkey) => looks.get(pubkey)?.status === 'deposited')
     if (pubkeys.length === 0) continue
     const handed = await handOver(handing, chain, { pubkeys })
-    if (handed.status === 'run')
+    if (handed.status === 'run') {
+      for (const pubkey of pubkeys) looks.delete(pubkey)
       log.info({ chain: chain.name, pubkeys }, 'validators that were deposited by other means are run now')
-    else areRun = false
+    }
     if (handed.status === 'refused') tellOnce(handing, { chain: chain.name, pubkeys, ...handed })
   }
-  if (areRun) lookedTo.set(chain.name, headSlot)
 }
 
 /** The keys of a chain that nobody has, as far as the log and the vault tell. */
@@ -55,21 +62,32 @@ async function waitingOn({ book, vault }: HandingDeposited, chain: string): Prom
   return free.filter((pubkey) => !exported.has(pubkey))
 }
 
-async function depositedOf(
-  { book, lookedTo }: HandingDeposited,
+/** Looks at the blocks that were not looked at for these keys. Throws AppError of a node fault. */
+async function lookForDeposits(
+  { book, looks }: HandingDeposited,
   chain: DepositedChain,
-  { waiting, headSlot }: { readonly waiting: readonly string[]; readonly headSlot: number },
-): Promise<ReadonlySet<string>> {
-  const roots = new Map(
-    waiting.map((pubkey) => {
-      const account = book.created.of(chain.name, pubkey)?.account ?? ''
-      return [pubkey, book.created.termsOf({ chain: chain.name, account }, pubkey)?.depositDataRoot]
-    }),
-  )
-  const { depositContract } = await chain.node.facts()
-  const before = lookedTo.get(chain.name)
-  const blocks = before === undefined ? await blocksSinceCreation(chain, book, waiting) : Math.max(0, headSlot - before)
-  return new Set(await depositedKeys(chain, { roots, depositContract, blocks }))
+  waiting: readonly string[],
+): Promise<void> {
+  const [{ depositContract }, headSlot] = await Promise.all([chain.node.facts(), chain.node.headSlot()])
+  const sought = waiting.flatMap((pubkey) => {
+    const look = looks.get(pubkey)
+    return look?.status === 'deposited' ? [] : [{ pubkey, fromSlot: look?.toSlot }]
+  })
+  // As a rule all that were looked at before, and those that were created since.
+  for (const [fromSlot, keys] of Map.groupBy(sought, (one) => one.fromSlot)) {
+    const pubkeys = keys.map(({ pubkey }) => pubkey)
+    const roots = new Map(
+      pubkeys.map((pubkey) => {
+        const account = book.created.of(chain.name, pubkey)?.account ?? ''
+        return [pubkey, book.created.termsOf({ chain: chain.name, account }, pubkey)?.depositDataRoot]
+      }),
+    )
+    const blocks =
+      fromSlot === undefined ? await blocksSinceCreation(chain, book, pubkeys) : Math.max(0, headSlot - fromSlot)
+    const deposited = new Set(await depositedKeys(chain, { roots, depositContract, blocks }))
+    for (const pubkey of pubkeys)
+      looks.set(pubkey, deposited.has(pubkey) ? { status: 'deposited' } : { status: 'undeposited', toSlot: headSlot })
+  }
 }
 
 interface Unrun {

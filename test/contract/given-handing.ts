@@ -82,7 +82,7 @@ export async function givenHanding(count: number, { vault, directory }: SharedVa
         return []
       }
       const parts = { vault, writer: { append }, book, handing: new Turns(), now: Date.now, wallNow: Date.now }
-      return { ...parts, log: silentLog, told: new Set(), lookedTo: new Map() }
+      return { ...parts, log: silentLog, told: new Set(), looks: new Map() }
     },
   }
   return given

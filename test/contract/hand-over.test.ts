@@ -13,7 +13,8 @@ import { type HandingDeposited, handOverDeposited } from '../../processors/valid
 import { exportedEvents } from '../../processors/validators/vault-keys.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { type Hex, hexOf } from '../../schemas/eth/hex.ts'
-import { decodeEvent } from '../../schemas/events/codec.ts'
+import { decodeEvent, encodeEvent } from '../../schemas/events/codec.ts'
+import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import { keysAssigned, keysTaken } from '../../schemas/events/vault-keys.ts'
 import { FakeClient, type Misbehaviour } from '../keymanager/fake-client.ts'
 import {
@@ -283,42 +284,89 @@ test('nothing is given for whom nobody waits any more', async () => {
   expect([client.asked, given.told.length]).toEqual([[], 1])
 })
 
+/** A chain that says what is deposited, and remembers how many blocks it was asked for. */
+function chainThatSays(client: FakeClient | undefined, asked: number[]) {
+  const says = {
+    headSlot: CREATED_SLOT + 50_000,
+    registeredKeys: [] as string[],
+    logged: [] as { readonly pubkey: string; readonly depositDataRoot: string }[],
+  }
+  const at = { transactionHash: `0x${'0e'.repeat(32)}`, blockNumber: 1 }
+  const chain = {
+    ...chainWith(client),
+    node: {
+      facts: async () => ({ depositContract: '0x', clock: CLOCK }),
+      headSlot: async () => says.headSlot,
+    } as never,
+    registered: async (pubkeys: readonly string[]) => pubkeys.filter((pubkey) => says.registeredKeys.includes(pubkey)),
+    broadcast: {
+      recentDeposits: async (_: string, blocks: number) => {
+        asked.push(blocks)
+        return says.logged.map((deposit) => ({ ...deposit, ...at }))
+      },
+    },
+  }
+  return { says, chain }
+}
+
+const rootOf = (role: HandingDeposited, pubkey: string) =>
+  role.book.created.termsOf({ chain: TERMS.chain, account: 'acme' }, pubkey)?.depositDataRoot ?? ''
+
 test('keys of validators that were deposited by other means are given, those that are not deposited stay', async () => {
   const [given, client] = [await createdKeys(3), await startClient()]
   const [registered = '', logged = '', strange = ''] = given.pubkeys
   const errors: unknown[] = []
   const asked: number[] = []
-  let headSlot = CREATED_SLOT + 50_000
   const role = given.start()
   const log = { ...role.log, error: (fields: object) => void errors.push(fields) }
-  const rootOf = (pubkey: string) =>
-    role.book.created.termsOf({ chain: TERMS.chain, account: 'acme' }, pubkey)?.depositDataRoot ?? ''
-  const chainThatSays = (client: FakeClient | undefined) => ({
-    ...chainWith(client),
-    node: { facts: async () => ({ depositContract: '0x', clock: CLOCK }), headSlot: async () => headSlot } as never,
-    registered: async (pubkeys: readonly string[]) => pubkeys.filter((pubkey) => pubkey === registered),
-    broadcast: {
-      recentDeposits: async (_: string, blocks: number) => {
-        asked.push(blocks)
-        const at = { transactionHash: `0x${'0e'.repeat(32)}`, blockNumber: 1 }
-        return [
-          { pubkey: logged, depositDataRoot: rootOf(logged), ...at },
-          { pubkey: strange, depositDataRoot: `0x${'99'.repeat(32)}`, ...at },
-        ]
-      },
-    },
-  })
-  for (let looks = 0; looks < 2; looks++) await handOverDeposited({ ...role, log }, chainThatSays(undefined))
+  const { says, chain } = chainThatSays(undefined, asked)
+  says.registeredKeys = [registered]
+  says.logged = [
+    { pubkey: logged, depositDataRoot: rootOf(role, logged) },
+    { pubkey: strange, depositDataRoot: `0x${'99'.repeat(32)}` },
+  ]
+  for (let looks = 0; looks < 2; looks++) await handOverDeposited({ ...role, log }, chain)
   expect(errors).toEqual([{ chain: TERMS.chain, pubkeys: [registered, logged], reason: 'keys_not_exported' }])
-  await handOverDeposited({ ...role, log }, chainThatSays(client))
+  const withClient = { ...chain, ...chainWith(client) }
+  await handOverDeposited({ ...role, log }, withClient)
   expect([...client.keys.keys()].toSorted()).toEqual([registered, logged].toSorted())
   const requests = client.asked.length
-  headSlot += 32
-  await handOverDeposited({ ...role, log }, chainThatSays(client))
+  says.headSlot += 32
+  await handOverDeposited({ ...role, log }, withClient)
   expect(client.asked).toHaveLength(requests)
-  // Since their creation until all that are deposited are run, and then what is new.
-  expect(asked).toEqual([50_000, 50_000, 50_000, 32])
+  // Since their creation once, whether those that are deposited are run or not, and then what is new.
+  expect(asked).toEqual([50_000, 0, 0, 32])
+  expect([...role.looks.keys()]).toEqual([strange])
   expect(errors).toHaveLength(1)
+})
+
+test('no block is read again for what is deposited while its client is away, nor for others that are created meanwhile', async () => {
+  const [given, later, client] = [await createdKeys(1), await createdKeys(1), await startClient()]
+  const asked: number[] = []
+  const role = given.start()
+  const { says, chain } = chainThatSays(client, asked)
+  says.registeredKeys = [...given.pubkeys]
+  client.misbehaviour = { list: 500 }
+  for (let looks = 0; looks < 3; looks++)
+    await expect(handOverDeposited(role, chain)).rejects.toMatchObject(away(/status 500/))
+  expect(asked).toEqual([50_000])
+  says.headSlot += 500
+  const [created] = later.told
+  if (created === undefined) throw new Error('it is told')
+  const time = new Date(Date.parse(CREATED_AT) + 12_000 * 50_400).toISOString()
+  const data = { ...decodeEvent(validatorsCreated, created), requestId: 'cd'.repeat(32) }
+  role.book.add(encodeEvent(validatorsCreated, { ...created, time, data }))
+  for (let looks = 0; looks < 2; looks++) {
+    await expect(handOverDeposited(role, chain)).rejects.toMatchObject(away(/status 500/))
+    says.headSlot += 32
+  }
+  expect(asked).toEqual([50_000, 100, 32])
+  client.misbehaviour = {}
+  says.registeredKeys.push(...later.pubkeys)
+  await handOverDeposited(role, chain)
+  expect([...client.keys.keys()].toSorted()).toEqual([...given.pubkeys, ...later.pubkeys].toSorted())
+  expect(asked).toEqual([50_000, 100, 32, 32])
+  expect(role.looks.size).toBe(0)
 })
 
 test('a Keymanager behind a user and a path is the same client with another user, and another one at another path', async () => {
