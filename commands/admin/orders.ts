@@ -172,7 +172,7 @@ export async function cancelOrder(
 
 async function readOrders({ config, log, signal }: Setting): Promise<OrderBook> {
   await using eventLog = await openEventLog(config, log)
-  return await readOrderBook(eventLog, signal) // before the log is closed
+  return await readOrderBook(eventLog, log, signal) // before the log is closed
 }
 
 /** For what the role's answers do not say: how many days it was for, and which network its calls go to. */

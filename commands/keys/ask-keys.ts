@@ -25,7 +25,7 @@ export async function askKeys(
   await using eventLog = await openEventLog(config, log)
   await using lease = await leaseOf(eventLog, signal)
   await using vault = await openLocalKeyVault(config.vault)
-  const book = await readStakingBook(eventLog, signal)
+  const book = await readStakingBook(eventLog, log, signal)
   await using open = new AsyncDisposableStack()
   const exitChainOf = async (name: string) => (await import('./open-exit-chain.ts')).openExitChain(setting, name, open)
   await answerKeys({ vault, lease, book, eventLog, exitChainOf, now: Date.now }, question, { print, signal })

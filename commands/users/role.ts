@@ -31,7 +31,7 @@ export const usersRole: Role = {
       { eventLog, log, lease: USERS_LEASE, what: "the deciding about people's accounts", onLost },
       async (writer, ending) => {
         const book = await readUserBook(eventLog, ending)
-        const orders = await readOrderBook(eventLog, ending)
+        const orders = await readOrderBook(eventLog, log, ending)
         await decideAlone({ ports: { jobQueue }, running, parts: { book, orders, writer, log, now: Date.now } }, ending)
       },
       signal,

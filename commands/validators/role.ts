@@ -53,7 +53,7 @@ export const validatorsRole: Role = {
         if (vault === undefined) return
         log.debug({}, 'holds the vault')
         await using chains = new StakingChains(running, openingChains(running, ending))
-        const book = await readStakingBook(eventLog, ending)
+        const book = await readStakingBook(eventLog, log, ending)
         await retryWithBackoff({ log, signal: ending, what: 'the telling of what the key vault has kept' }, () =>
           announceKept({ vault, writer: lease, book }, log),
         )

@@ -1,10 +1,12 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
+import type { Log } from '../../infra/ports/log.ts'
 import { DAY_SEC } from '../../schemas/eth/time.ts'
 import { tokenCreated, tokenRevoked } from '../../schemas/events/accounts.ts'
 import { decodeEvent, type EncodedEvent } from '../../schemas/events/codec.ts'
 import { type OrderPlaced, orderExtended, orderMoved, orderPlaced } from '../../schemas/events/orders.ts'
 import type { OrderView } from '../../schemas/jobs/ask-users.ts'
 import { ORDER_EXTENDED_AFTER_DAYS_MAX, type OrderState, type OrderStep } from '../../schemas/orders.ts'
+import { readFacts } from '../read-facts.ts'
 
 /** What the log has of an order. Seconds are Unix's. */
 export interface Order extends OrderPlaced {
@@ -28,6 +30,7 @@ export class OrderBook {
   /** Ids, by the hashes of their keys. */
   readonly #byKey = new Map<string, string>()
 
+  /** Throws AppError `undecodable` for an event that is not what its type says. */
   add(event: EncodedEvent): void {
     const sec = Date.parse(event.time) / 1_000
     switch (event.type) {
@@ -111,9 +114,20 @@ export function toOrderView(order: Order, nowSec: number): OrderView {
   return { ...fields, state, movedSec: state === 'expired' ? (endsSec ?? movedSec) : movedSec, ...ends }
 }
 
-/** What the log has of them. */
-export async function readOrderBook(eventLog: Pick<EventLog, 'read'>, signal: AbortSignal): Promise<OrderBook> {
+/**
+ * What nothing is decided without: a step that cannot be read may be the cancelling, after which nobody gets a key. Without another fact
+ * less is allowed than with it, as of an order that nobody has placed or that is over earlier; a key of such a fact works for nobody.
+ */
+const REQUIRED: ReadonlySet<string> = new Set([orderMoved.name])
+
+/** What the log has of them; `log` is told of facts that cannot be read. Throws AppError `undecodable` for a step that cannot be. */
+export async function readOrderBook(
+  eventLog: Pick<EventLog, 'read'>,
+  log: Pick<Log, 'error'>,
+  signal: AbortSignal,
+): Promise<OrderBook> {
   const book = new OrderBook()
-  for await (const { event } of eventLog.read({ topic: 'accounts', signal })) book.add(event)
+  const add = (event: EncodedEvent) => book.add(event)
+  await readFacts({ eventLog, topic: 'accounts', log, signal, required: REQUIRED, add })
   return book
 }

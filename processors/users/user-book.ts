@@ -62,7 +62,10 @@ function sessionsOf(stands: UserStands | undefined): readonly string[] {
   return (stands?.user?.sessions ?? []).map(({ hash }) => hash)
 }
 
-/** What the log has of them. Throws AppError `undecodable` for an event of a later release: nothing may be decided without it. */
+/**
+ * What the log has of them. Throws AppError `undecodable` for an event that cannot be read, as of a later release: nothing may be decided
+ * without it. What stood before it may be a password that was changed or an account that was closed, and would let somebody in.
+ */
 export async function readUserBook(eventLog: Pick<EventLog, 'read'>, signal: AbortSignal): Promise<UserBook> {
   const book = new UserBook()
   for await (const { event } of eventLog.read({ topic: 'users', signal })) book.put(decodeEvent(userStands, event))

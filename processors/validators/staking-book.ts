@@ -1,5 +1,11 @@
 import type { EventLog, EventWriter } from '../../infra/ports/event-log.ts'
-import { type EncodedEvent, unlessUndecodable } from '../../schemas/events/codec.ts'
+import type { Log } from '../../infra/ports/log.ts'
+import type { EncodedEvent } from '../../schemas/events/codec.ts'
+import { exitCallRead } from '../../schemas/events/exit-calls.ts'
+import { exitCancelled } from '../../schemas/events/exits.ts'
+import { stakingBroadcast } from '../../schemas/events/staking-broadcast.ts'
+import { keysAssigned, keysExported, keysTaken } from '../../schemas/events/vault-keys.ts'
+import { readFacts } from '../read-facts.ts'
 import { CreatedKeys } from './created-keys.ts'
 import { CallsRead } from './exit/calls-read.ts'
 import { ExitBook } from './exit/exit-book.ts'
@@ -36,9 +42,31 @@ export class StakingBook {
   }
 }
 
-/** Reads the book from the log: by whoever has the lease to write it. What cannot be decoded is a dead letter of the processors. */
-export async function readStakingBook(eventLog: EventLog, signal: AbortSignal): Promise<StakingBook> {
+/**
+ * What nothing is decided without: without a broadcast other transactions would deposit for the same validators, without a cancelling or
+ * a call that was taken an exit would be signed that nobody wants any more, and without what became of a key two clients would have it.
+ * Without another fact less is done, or something again that comes to the same.
+ */
+const REQUIRED: ReadonlySet<string> = new Set([
+  stakingBroadcast.name,
+  exitCancelled.name,
+  exitCallRead.name,
+  keysExported.name,
+  keysAssigned.name,
+  keysTaken.name,
+])
+
+/**
+ * Reads the book from the log: by whoever has the lease to write it. Other facts that cannot be decoded are dead letters of the
+ * processors, and `log` is told of them. Throws AppError `undecodable` for one that nothing is decided without.
+ */
+export async function readStakingBook(
+  eventLog: Pick<EventLog, 'read'>,
+  log: Pick<Log, 'error'>,
+  signal: AbortSignal,
+): Promise<StakingBook> {
   const book = new StakingBook()
-  for await (const { event } of eventLog.read({ topic: 'accounts', signal })) unlessUndecodable(() => book.add(event))
+  const add = (event: EncodedEvent) => book.add(event)
+  await readFacts({ eventLog, topic: 'accounts', log, signal, required: REQUIRED, add })
   return book
 }

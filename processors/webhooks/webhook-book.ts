@@ -195,7 +195,10 @@ function remember(followed: Followed, what: Noticed): boolean {
   }
 }
 
-/** Reads the book from the log: to write it, the lease is needed before. */
+/**
+ * Reads the book from the log: to write it, the lease is needed before. What cannot be read is passed over: at worst something is told once
+ * more under the same id, or an account is followed anew; what was revoked is ended again, as `accounts` says it.
+ */
 export async function readWebhookBook(eventLog: EventLog, signal: AbortSignal): Promise<WebhookBook> {
   const book = new WebhookBook()
   for await (const { event } of eventLog.read({ topic: 'webhooks', signal })) unlessUndecodable(() => book.add(event))

@@ -102,7 +102,7 @@ export async function openGivenAccounts(
     const done = (async () => {
       await using lease = await eventLog.lease('users', stop.signal)
       const book = await readUserBook(eventLog, stop.signal)
-      const orders = await readOrderBook(eventLog, stop.signal)
+      const orders = await readOrderBook(eventLog, log, stop.signal)
       const users = { book, orders, writer: lease, log, now: wallNow }
       await decideAlone({ ports: { jobQueue: deciding }, running: { log }, parts: users }, stop.signal)
     })()

@@ -12,6 +12,7 @@ import { hexOf } from '../../schemas/eth/hex.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { keysImported, type VaultKeys } from '../../schemas/events/vault-keys.ts'
 import { created } from '../unit/account-facts.ts'
+import { silentLog } from '../unit/silent-log.ts'
 import { newVaultFolder, openIn, type VaultFolder } from './key-vault-local.ts'
 
 const PASSWORD = 'correct horse'
@@ -53,7 +54,7 @@ async function importAnew(
 ) {
   const vault = await openIn(folder)
   await using lease = await eventLog.lease('validators', SIGNAL)
-  const book = await readStakingBook(eventLog, SIGNAL)
+  const book = await readStakingBook(eventLog, silentLog, SIGNAL)
   const { folder: incoming, password } = from
   const question = { command: 'keys-import', folder: incoming, chain, account, password } as const
   const said: string[] = []

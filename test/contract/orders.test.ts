@@ -432,7 +432,7 @@ describe('an order', () => {
       `The account of ${open} was closed, so nobody could use the order: nothing was changed.`,
     )
     await using eventLog = await openEventLog(setting.config, silentLog)
-    const book = await readOrderBook(eventLog, never)
+    const book = await readOrderBook(eventLog, silentLog, never)
     expect([open, ended].map((id) => book.get(id)?.step)).toEqual(['cancelled', 'cancelled'])
     const events = await Array.fromAsync(eventLog.read({ topic: 'accounts', signal: never }))
     const ids = events.map(({ event }) => event.id).filter((id) => id.startsWith(`account.order-moved:${ended}`))

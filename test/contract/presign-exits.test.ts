@@ -16,6 +16,7 @@ import { type ExitsPresigned, exitsPresigned } from '../../schemas/events/presig
 import { tracked } from '../unit/account-facts.ts'
 import { EXIT_FACTS, TestExitChain } from '../unit/exit-chain.ts'
 import { openJwe, type PrivateJwk } from '../unit/open-jwe.ts'
+import { silentLog } from '../unit/silent-log.ts'
 import { pubkeysOf, requestOf, TERMS } from './key-vault.ts'
 import { newVaultFolder, openIn } from './key-vault-local.ts'
 
@@ -51,7 +52,7 @@ async function openWorld() {
   chain.epoch = 20
   const ask = async (more: Partial<PresignQuestion>) => {
     await using lease = await eventLog.lease('validators', SIGNAL)
-    const book = await readStakingBook(eventLog, SIGNAL)
+    const book = await readStakingBook(eventLog, silentLog, SIGNAL)
     const exitChainOf = async (name: string) => (name === CHAIN ? { name, exitNode: chain } : undefined)
     const { x, y } = CUSTOMER
     const command = 'keys-presign' as const

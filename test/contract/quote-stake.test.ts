@@ -82,7 +82,7 @@ let accounts = 0
 /** Quotes for an account of their own. */
 async function openQuotes({ limits = {}, inAll = 1_000 }: { limits?: Partial<KeyLimits>; inAll?: number } = {}) {
   const node = new Node()
-  const book: StakingBook = await readStakingBook(eventLog, AbortSignal.timeout(10_000))
+  const book: StakingBook = await readStakingBook(eventLog, silentLog, AbortSignal.timeout(10_000))
   const contract = { kind: 'abyss', address: CONTRACT, feeWei: 0n } as const
   const deposits: LoggedDeposit[] = []
   const broadcast = { recentDeposits: async () => deposits }
@@ -137,7 +137,7 @@ async function openQuotes({ limits = {}, inAll = 1_000 }: { limits?: Partial<Key
 
 /** Keys of the account that the log knows. */
 async function created(account: string): Promise<number> {
-  const book = await readStakingBook(eventLog, AbortSignal.timeout(10_000))
+  const book = await readStakingBook(eventLog, silentLog, AbortSignal.timeout(10_000))
   return book.created.ofAccount('mainnet', account).flatMap(({ pubkeys }) => pubkeys).length
 }
 

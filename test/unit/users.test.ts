@@ -38,7 +38,7 @@ const BEGIN_SEC = 1_800_000_000
 /** Who decides, as of a process that has just begun, and a clock that the test leads on. */
 async function begin(writer: EventWriter = log(), clock = { sec: BEGIN_SEC }) {
   const book = await readUserBook(log(), NEVER)
-  const orders = await readOrderBook(log(), NEVER)
+  const orders = await readOrderBook(log(), silentLog, NEVER)
   const parts: UsersParts = { book, orders, writer, log: silentLog, now: () => clock.sec * 1_000 }
   const answer = (ask: AskUsers, more: object = {}) =>
     answerAsked(parts, { requestId: randomUUID(), keyId: KEY_ID, ask, notAfterMs: clock.sec * 1_000, ...more })
