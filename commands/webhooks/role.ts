@@ -102,7 +102,8 @@ async function delivering({ ports, running, lease, book, accounts }: Parts, sign
   const { config, log } = running
   const { keySource, allowedServer } = config.webhooks
   const fetch = openGuardedFetch(allowedServer === undefined ? {} : { allowed: allowedServer })
-  const parts = { book, writer: lease, fetch, receiverOf: receiversOf(accounts, keySource, log), now: Date.now }
+  const receiverOf = receiversOf({ accounts, source: keySource, log, now: () => performance.now() })
+  const parts = { book, writer: lease, fetch, receiverOf, now: Date.now }
   await ports.jobQueue.work({
     name: deliverWebhook.name,
     concurrency: RECEIVERS_AT_ONCE,

@@ -1,15 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { receiversOf } from '../../commands/webhooks/receivers.ts'
-import type { Log } from '../../infra/ports/log.ts'
+import { KEY_AGAIN_MS, receiversOf } from '../../commands/webhooks/receivers.ts'
 import { readWebhookKeys } from '../../infra/webhook-keys.ts'
 import { AccountsOnLog } from '../../processors/webhooks/accounts-on-log.ts'
 import { statusesToTell } from '../../processors/webhooks/decide-statuses.ts'
 import { messageOf } from '../../processors/webhooks/deliver.ts'
 import { ExitSteps } from '../../processors/webhooks/exit-steps.ts'
 import type { Notice } from '../../processors/webhooks/webhook-book.ts'
+import { AppError } from '../../schemas/errors.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
 import { type EventType, encodeEvent } from '../../schemas/events/codec.ts'
@@ -108,17 +108,47 @@ it('tells the operator once that a webhook lacks its key, and goes on when that 
   ])
   await accounts.readOn()
   const said: string[] = []
-  const receiverOf = receiversOf(accounts, source, {
-    ...silentLog,
-    error: (_: object, words: string) => said.push(words),
-  } as Log)
+  const operatorLog = { ...silentLog, error: (_: object, words: string) => void said.push(words) }
+  let nowMs = 0
+  const receiverOf = receiversOf({ accounts, source, log: operatorLog, now: () => nowMs })
   const text = readFileSync(source.file)
   rmSync(source.file)
   for (let attempt = 0; attempt < 3; attempt++) expect(() => receiverOf(WEBHOOK)).toThrow(/put it back/)
   expect(said).toEqual(['a webhook cannot be told'])
   writeFileSync(source.file, text)
+  nowMs += KEY_AGAIN_MS
   expect(receiverOf(WEBHOOK).url).toBe('https://hooks.example/')
   expect(said).toHaveLength(1)
+})
+
+it.each([
+  ['gives none', 'exit 1'],
+  ['gives another one', `echo ${'5'.repeat(64)}`],
+])('asks a command that %s once a minute for all webhooks: nothing else is done meanwhile', async (_, answer) => {
+  const keys = readWebhookKeys({ kind: 'file', file: join(directory, 'asked'), mayCreate: true }, true)
+  const data = { account: 'acme', kinds: [...WEBHOOK_KINDS], origin: 'https://hooks.example' }
+  const accounts = new AccountsOnLog(log(), new AbortController().signal)
+  await log().append(
+    'accounts',
+    [WEBHOOK, OTHER_WEBHOOK].map((webhookId) => {
+      const sealedUrl = hexOf(keys.sealUrl(webhookId, 'https://hooks.example/'))
+      const envelope = { id: webhookId, key: ACCOUNTS_KEY, time: '2026-11-22T00:00:00.000Z' }
+      return encodeEvent(webhookCreated, { ...envelope, data: { ...data, webhookId, sealedUrl } })
+    }),
+  )
+  await accounts.readOn()
+  const calls = mkdtempSync(join(directory, 'calls-'))
+  const source = { kind: 'command', command: `mktemp -p ${calls} >/dev/null; ${answer}` } as const
+  let nowMs = 0
+  const receiverOf = receiversOf({ accounts, source, log: silentLog, now: () => nowMs })
+  const askAll = () => {
+    for (const webhookId of [WEBHOOK, OTHER_WEBHOOK, WEBHOOK]) expect(() => receiverOf(webhookId)).toThrow(AppError)
+  }
+  askAll()
+  expect(readdirSync(calls)).toHaveLength(1)
+  nowMs += KEY_AGAIN_MS
+  askAll()
+  expect(readdirSync(calls)).toHaveLength(2)
 })
 
 it.each<[string, string | undefined, string, readonly [string, number][], readonly string[]]>([
