@@ -4,23 +4,22 @@ import { lookAtExits } from '../../processors/validators/exit/look-at-exits.ts'
 import { OwnersOnLog } from '../../processors/validators/exit/owners-on-log.ts'
 import { takeExitRequest } from '../../processors/validators/exit/request-exits.ts'
 import { takeCalls } from '../../processors/validators/exit/take-calls.ts'
-import {
-  type ExitValidatorsInput,
-  type ExitValidatorsOutput,
-  exitValidators,
-} from '../../schemas/jobs/exit-validators.ts'
+import { exitValidators } from '../../schemas/jobs/exit-validators.ts'
 import { takeExitCalls } from '../../schemas/jobs/take-exit-calls.ts'
 import { allOrNone } from '../ingest-role.ts'
 import { clocksOf } from '../role.ts'
+import { answer } from './answering.ts'
 import type { Custody, Duty } from './duty.ts'
 import { FollowedChains, isFaultOfKeys } from './followed-chains.ts'
 
-/** Requests that are worked on at once. */
+/** Requests of a chain that are worked on at once. */
 const REQUESTS_AT_ONCE = 4
+/** Chains whose calls are taken at once, those of one by one: there is room beside seven of them whose nodes hang. */
+const CALLS_AT_ONCE = 8
 
 /** Takes requests for exits, and sees to each open exit at every epoch of its chain until it is on chain for good. */
 export const exiting: Duty = async (custody, signal) => {
-  const { ports, running, vault, lease, chains, book } = custody
+  const { ports, running, vault, lease, book } = custody
   const { log } = running
   const stop = new AbortController()
   const ending = AbortSignal.any([signal, stop.signal])
@@ -40,23 +39,23 @@ export const exiting: Duty = async (custody, signal) => {
     },
     ending,
   )
-  const handle = async (input: ExitValidatorsInput): Promise<ExitValidatorsOutput> => {
-    const chain = await chains.of(input.chain)
-    if (chain === undefined) return { status: 'unavailable' }
-    const output = await takeExitRequest(exits, chain, input)
-    following.wake(input.chain)
-    return output
-  }
   for (const chain of book.exits.chains()) following.wake(chain)
-  const requests = ports.jobQueue.work({
-    name: exitValidators.name,
-    concurrency: REQUESTS_AT_ONCE,
-    signal: ending,
-    handle: ({ input }) => handle(exitValidators.parse(input)),
-  })
+  const requests = answer(
+    custody,
+    {
+      job: exitValidators,
+      atOnce: REQUESTS_AT_ONCE,
+      make: async (chain, input) => {
+        const output = await takeExitRequest(exits, chain, input)
+        following.wake(chain.name)
+        return output
+      },
+    },
+    ending,
+  )
   const calls = ports.jobQueue.work({
     name: takeExitCalls.name,
-    concurrency: 1,
+    concurrency: CALLS_AT_ONCE,
     signal: ending,
     handle: ({ input }) => takeFrom(custody, exits, following, input),
   })

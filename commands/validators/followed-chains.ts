@@ -9,7 +9,7 @@ const LOOK_MS_MAX = 60_000
 /** After a look that failed. */
 const RETRY_MS = 5_000
 
-/** What is to be seen to on a chain at each of its epochs. */
+/** What is to be seen to on a chain, at each of its epochs unless it says how often. */
 export interface FollowedWork {
   /** Whether there is anything: else no node of the chain is asked. */
   isOpen(chain: string): boolean
@@ -17,6 +17,8 @@ export interface FollowedWork {
   look(chain: OpenedChain): Promise<void>
   /** Said when a look failed. */
   readonly failed: string
+  /** Between two looks; without it news of the chain are waited for. */
+  readonly everyMs?: number
 }
 
 /** A loop for each chain that has such work: a chain whose nodes hang keeps no other from going on. */
@@ -56,7 +58,8 @@ export class FollowedChains {
       loop.isWanted = false
       const isDone = await this.#look(chain)
       if (loop.isWanted) continue
-      await pauseUnlessWoken(isDone ? LOOK_MS_MAX : RETRY_MS, this.#signal, (wake) => {
+      const { everyMs = isDone ? LOOK_MS_MAX : RETRY_MS } = this.#work
+      await pauseUnlessWoken(everyMs, this.#signal, (wake) => {
         loop.wake = wake
       })
     }
@@ -69,7 +72,7 @@ export class FollowedChains {
     try {
       const chain = await chains.of(name)
       if (chain === undefined) return true
-      this.#watch(name, chain.exitNode)
+      if (this.#work.everyMs === undefined) this.#watch(name, chain.exitNode)
       await this.#work.look(chain)
       return true
     } catch (error) {

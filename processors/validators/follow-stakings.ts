@@ -1,6 +1,6 @@
 import type { TransactionState } from '../../infra/ports/broadcast-node.ts'
 import { alreadyDeposited } from '../../schemas/broadcast-reasons.ts'
-import { AppError, isNodeFault } from '../../schemas/errors.ts'
+import { isNodeFault } from '../../schemas/errors.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
 import { HASH_BYTES } from '../../schemas/events/execution-block.ts'
 import type { StakingEnd } from '../../schemas/events/staking-broadcast.ts'
@@ -216,16 +216,5 @@ export class StakingFollower {
       { chain: this.#chain.name, txHash, accepted, ...(refused === undefined ? {} : { words: refused.words }) },
       'a staking transaction that the node does not have was sent again',
     )
-  }
-}
-
-/** Looks after every chain; a chain whose nodes are away, or were closed for others that are configured now, is looked at again later. */
-export async function lookAfterAll(followers: Iterable<StakingFollower>, log: Broadcasting['log']): Promise<void> {
-  for (const follower of followers) {
-    await follower.look().catch((error: unknown) => {
-      const isClosed = error instanceof AppError && error.code === 'usage'
-      if (!isNodeFault(error) && !isClosed) throw error
-      log.warn({ reason: error.message }, 'staking transactions could not be looked after')
-    })
   }
 }

@@ -2,9 +2,8 @@ import { keccak256 } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { TransactionState } from '../../infra/ports/broadcast-node.ts'
 import { broadcastForAccount } from '../../processors/validators/broadcast-staking.ts'
-import { lookAfterAll, StakingFollower } from '../../processors/validators/follow-stakings.ts'
+import { StakingFollower } from '../../processors/validators/follow-stakings.ts'
 import { StakingBook } from '../../processors/validators/staking-book.ts'
-import { AppError } from '../../schemas/errors.ts'
 import { bytesOf, type Hex } from '../../schemas/eth/hex.ts'
 import {
   blockHash,
@@ -354,30 +353,22 @@ describe('a staking transaction that was broadcast', () => {
     await role.broadcast(second)
     role.sent.length = 0
     role.says.states.set(role.hash, 'unanswered')
-    await lookAfterAll([role.follower], silentLog)
+    await role.follower.look()
     expect(role.sent).toEqual([second])
     role.says.states.delete(role.hash)
-    await lookAfterAll([role.follower], silentLog)
+    await role.follower.look()
     expect(role.sent).toEqual([second, role.raw])
-  })
-
-  test('is looked after again when its nodes were closed for others, and no fault of another kind is passed over', async () => {
-    const failing = (error: Error) => ({ look: () => Promise.reject(error) }) as unknown as StakingFollower
-    const { follower, sent, raw } = await followed()
-    await lookAfterAll([failing(new AppError('usage', 'closed')), follower], silentLog)
-    expect(sent).toEqual([raw])
-    await expect(lookAfterAll([failing(new Error('a defect'))], silentLog)).rejects.toThrow('a defect')
   })
 
   test('is looked after again when the nodes are back, and whoever reads the log goes on from there', async () => {
     const role = await followed()
     role.says.isAway = true
-    await lookAfterAll([role.follower], silentLog)
+    await expect(role.follower.look()).rejects.toMatchObject({ code: 'node_unreachable' })
     expect(role.sent).toEqual([])
     role.says.isAway = false
     const book = new StakingBook()
     for (const event of role.told) book.add(event)
-    await lookAfterAll([new StakingFollower({ ...role.broadcasting, book }, role.chain)], silentLog)
+    await new StakingFollower({ ...role.broadcasting, book }, role.chain).look()
     expect(role.sent).toEqual([role.raw])
   })
 })

@@ -29,6 +29,8 @@ export async function takeExitRequest(
 ): Promise<ExitValidatorsOutput> {
   const { book, log, owners, now } = custody
   if (book.exits.hasRequest(input.requestId)) return { status: 'done' }
+  // What waited for longer than its asker does costs the nodes nothing.
+  if (isLate(custody, input.notAfterMs)) return { status: 'unavailable' }
   try {
     const [stranger] = await owners.strangersTo(input.account, input, dayOfInstant(now() / 1_000))
     if (stranger !== undefined) return refused('unknown_validator', stranger)
