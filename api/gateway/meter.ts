@@ -33,6 +33,12 @@ interface Asked {
   readonly nowMs: number
 }
 
+/** What a client without a key may ask, wherever it is counted by this name. */
+export interface ClientLimit {
+  readonly name: string
+  readonly perMinute: number
+}
+
 /** Passed, with what its units are given back to where we fail. */
 export interface Unbudgeted {
   readonly status: 'passed'
@@ -75,8 +81,30 @@ export class Meter implements AsyncDisposable {
 
   /** Of a client without a key, which is nobody's usage: each of its requests counts one at least. */
   openPublic(request: Pick<IncomingMessage, 'socket' | 'headers'>, access: PublicAccess): Bill {
-    const take = (units: number, nowMs: number) => this.#takePublic(request, access, { units, nowMs })
+    const { protocol, network, callsPerMinute: perMinute } = access
+    const limit = { name: `public:${protocol}/${network}`, perMinute }
+    const take = (units: number, nowMs: number) => this.takeOfClient(request, limit, { units, nowMs })
     return new Bill({ meter: this, take, of: undefined, now: this.#now, countsUnread: true })
+  }
+
+  /** Takes of the minute that a client without a key has; its address is kept for that minute, as a hash. */
+  async takeOfClient(
+    request: Pick<IncomingMessage, 'socket' | 'headers'>,
+    { name, perMinute }: ClientLimit,
+    { units, nowMs }: Asked = { units: 1, nowMs: this.#now() },
+  ): Promise<Unbudgeted | Limited | Unknown> {
+    const { clientCounters } = this.#options
+    const key = `${name}:${clientOf(this.#addresses.of(request))}`
+    try {
+      const taken = await clientCounters.take(key, units, perMinute, MINUTE_MS, nowMs)
+      if (taken.allowed) return UNBUDGETED
+      const untilSec = Math.max(1, Math.ceil(taken.resetMs / 1_000))
+      const limited = { limit: perMinute, remaining: taken.remaining, resetSec: untilSec, retryAfterSec: untilSec }
+      return { status: 'limited', reason: 'ip_limit', units, ...limited }
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      return UNKNOWN
+    }
   }
 
   minuteAt(nowMs: number): UsageMinute | undefined {
@@ -97,26 +125,6 @@ export class Meter implements AsyncDisposable {
     }
     if (requestsPerDay === undefined) return UNBUDGETED
     return this.#quotas.take(account, { units, limit: requestsPerDay, nowMs })
-  }
-
-  /** Takes of the minute that a client without a key has; its address is kept for that minute, as a hash. */
-  async #takePublic(
-    request: Pick<IncomingMessage, 'socket' | 'headers'>,
-    { protocol, network, callsPerMinute }: PublicAccess,
-    { units, nowMs }: Asked,
-  ): Promise<Taken> {
-    const { clientCounters } = this.#options
-    const key = `public:${protocol}/${network}:${clientOf(this.#addresses.of(request))}`
-    try {
-      const taken = await clientCounters.take(key, units, callsPerMinute, MINUTE_MS, nowMs)
-      if (taken.allowed) return UNBUDGETED
-      const untilSec = Math.max(1, Math.ceil(taken.resetMs / 1_000))
-      const limited = { limit: callsPerMinute, remaining: taken.remaining, resetSec: untilSec, retryAfterSec: untilSec }
-      return { status: 'limited', reason: 'ip_limit', units, ...limited }
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error
-      return UNKNOWN
-    }
   }
 
   /** Of a request that we have failed. */

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import { type Bill, CLIENT_LEFT } from '../gateway/bill.ts'
 import { limitHeaders, limitWords, NOT_COUNTED } from '../gateway/limited.ts'
-import type { Meter } from '../gateway/meter.ts'
+import type { ClientLimit, Meter, Taken } from '../gateway/meter.ts'
 import { BODY_BYTES_MAX } from './limits.ts'
 
 declare module 'fastify' {
@@ -29,7 +29,19 @@ export async function takeRequest(
   )
   request.bill = bill
   billAnswer(bill, reply, request.method)
-  const taken = await bill.take()
+  return tellLimit(await bill.take(), reply)
+}
+
+/** Takes a request without a token of what its client may ask, by its network address; the refusal where it may not. */
+export async function takeOfClient(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { meter, limit }: { readonly meter: Meter | undefined; readonly limit: ClientLimit },
+): Promise<Refusal | undefined> {
+  return meter && tellLimit(await meter.takeOfClient(request.raw, limit), reply)
+}
+
+function tellLimit(taken: Taken, reply: FastifyReply): Refusal | undefined {
   if (taken.status === 'unknown') return refuse('503', NOT_COUNTED)
   if (taken.status === 'limited') {
     reply.headers(limitHeaders(taken)).header('x-reason', taken.reason)

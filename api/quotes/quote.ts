@@ -24,7 +24,12 @@ import { AskerGone, goneSignal } from '../http/gone.ts'
 import { ANSWER_MS_MAX } from '../http/limits.ts'
 import { compileParameters } from '../http/parse-parameters.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
+import { takeOfClient } from '../http/take-request.ts'
 import { KnownYields } from './yields.ts'
+
+/** Questions of one client, by its network address, whatever they are: each takes statements, nodes or keys, and asks for no token. */
+export const QUOTES_PER_MINUTE = 60
+const CLIENT_LIMIT = { name: 'quotes', perMinute: QUOTES_PER_MINUTE }
 
 /** What quotes are made for. */
 export interface QuoteParts {
@@ -76,8 +81,12 @@ export function serveQuotes(app: FastifyInstance, quotes: readonly Quote[], part
   const yields = new KnownYields()
   app.setErrorHandler(textErrors(parts.log))
   app.setValidatorCompiler<TObject>(compileParameters)
-  app.addHook('onRequest', async (_request, reply) => {
+  app.addHook('onRequest', async (request, reply) => {
     if (configured(parts) === undefined) return sendRefusal(reply, refuse('404'))
+    const limited = await takeOfClient(request, reply, { meter: parts.meter, limit: CLIENT_LIMIT })
+    // Quotes say 500 where others say 503.
+    if (limited !== undefined)
+      return sendText(reply, refuseQuote(limited.code === '429' ? 429 : 500, limited.detail ?? ''))
   })
   for (const { route, handle } of quotes) {
     app.route({
@@ -153,8 +162,8 @@ function textErrors(log: Log) {
 
 const DESCRIPTIONS: Readonly<Record<QuoteFailure, string>> = {
   405: 'A parameter is missing or is not what it should be',
-  429: 'Too many prepared validators wait for their deposits',
-  500: 'No node could be asked, or the question failed',
+  429: `A client has asked ${QUOTES_PER_MINUTE} times in a minute, and \`Retry-After\` says when to come back; or too many prepared validators wait for their deposits`,
+  500: 'No node could be asked, clients cannot be counted, or the question failed',
 }
 
 function documentQuote(route: AnyQuoteRoute): FastifySchema {

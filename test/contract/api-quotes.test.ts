@@ -1,14 +1,21 @@
 import { getAddress } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { Meter } from '../../api/gateway/meter.ts'
 import { clientOf } from '../../api/http/client.ts'
 import { type Api, openApi } from '../../api/http/server.ts'
+import { QUOTES_PER_MINUTE } from '../../api/quotes/quote.ts'
+import { openMemoryCounters } from '../../infra/counters/memory.ts'
+import type { Counters } from '../../infra/ports/counters.ts'
 import type { JobState } from '../../infra/ports/job-queue.ts'
 import type { QueryLimits, QueryParams, WordsReader } from '../../infra/ports/warehouse.ts'
+import { AppError } from '../../schemas/errors.ts'
 import { type QuoteStakeInput, quoteStake } from '../../schemas/jobs/quote-stake.ts'
 import { quoteUnstake } from '../../schemas/jobs/quote-unstake.ts'
 import { stakeQuoteRoute } from '../../schemas/routes/quotes/stake-quote.ts'
 import { unstakeQuoteRoute } from '../../schemas/routes/quotes/unstake-quote.ts'
+import { noCounters } from '../unit/no-counters.ts'
 import { noWords } from '../unit/no-words.ts'
+import { silentLog } from '../unit/silent-log.ts'
 import { type ApiFixture, addressOf, dailyRow, epochRow, insertRows, openApiFixture, pubkeyOf } from './api-fixture.ts'
 import { AskedJobs } from './asked-jobs.ts'
 
@@ -58,6 +65,24 @@ async function ask(path: string, headers: Readonly<Record<string, string>> = {},
 }
 const stake = (query: string, headers?: Readonly<Record<string, string>>) => ask(`${STAKE}?${query}`, headers)
 const GOOD = `address=${CHECKSUMMED}&amount=64000000000`
+
+/** Counts clients, behind a trusted proxy; its clock stands still. */
+async function openLimited(counters: Counters): Promise<Api> {
+  const trustedProxies = ['127.0.0.0/8']
+  const meter = new Meter({
+    ...{ counters, clientCounters: counters, trustedProxies, log: silentLog },
+    ...{ planOf: () => ({ name: 'whatever' }), now: () => Date.UTC(2026, 10, 22) },
+  })
+  return await openApi({
+    ...fixture.parts,
+    jobs: queue.jobs,
+    quotes,
+    meter,
+    trustedProxies,
+    host: '127.0.0.1',
+    port: 0,
+  })
+}
 
 describe('a stake quote', () => {
   test('hands on what was asked for, and answers it without an envelope', async () => {
@@ -244,6 +269,36 @@ describe('a stake quote', () => {
     })
     await ask(`${STAKE}?${GOOD}`, forwarded, trusting.url)
     expect(queue.asked.map(({ input }) => input.client)).toEqual(['127.0.0.1', '198.51.100.9'].map(clientOf))
+  })
+
+  test('is refused to a client that asks too often in a minute, whatever it asks for, and to nobody else', async () => {
+    await using counters = await openMemoryCounters()
+    await using limited = await openLimited(counters)
+    const of = (client: string) => ({ 'x-forwarded-for': client })
+    const paths = [`${STAKE}?${GOOD}`, 'quote/unstake', 'quote/routes', 'address/balance', 'address/validator']
+    for (let i = 0; i < QUOTES_PER_MINUTE; i++)
+      expect((await ask(paths[i % 5] as string, of('203.0.113.7'), limited.url)).status).not.toBe(429)
+    queue.begin(quoted)
+    for (const path of paths) {
+      const { status, text, headers } = await ask(path, of('203.0.113.7'), limited.url)
+      expect({ status, text, type: headers.get('content-type') }).toEqual({
+        ...{ status: 429, text: 'Too Many Requests', type: 'text/plain; charset=utf-8' },
+      })
+      const told = ['x-reason', 'retry-after', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset']
+      const minute = ['the address asks too often in a minute', '60', '60', '0', '60']
+      expect(told.map((name) => headers.get(name))).toEqual(minute)
+    }
+    expect(queue.asked).toEqual([])
+    expect((await ask(paths[0] as string, of('203.0.113.8'), limited.url)).status).toBe(200)
+  })
+
+  test('is not made while clients cannot be counted', async () => {
+    const away = () => Promise.reject(new AppError('counters', 'away', { retryable: true }))
+    await using limited = await openLimited({ ...noCounters, take: away })
+    const { status, text, headers } = await ask(`${STAKE}?${GOOD}`, {}, limited.url)
+    expect([status, text]).toEqual([500, 'Server error'])
+    expect(headers.get('x-reason')).toBe('requests cannot be counted at the moment')
+    expect(queue.asked).toEqual([])
   })
 
   test('is not there where nothing is configured for it, or its chain is not', async () => {
