@@ -2,6 +2,7 @@ import type { Lease } from '../../infra/ports/event-log.ts'
 import type { KeyKeeping } from '../../infra/ports/key-keeping.ts'
 import type { KeyVault } from '../../infra/ports/key-vault.ts'
 import type { FundedKeys } from '../../processors/validators/quoted-keys.ts'
+import type { RegisteredKeys } from '../../processors/validators/registered-keys.ts'
 import type { StakingBook } from '../../processors/validators/staking-book.ts'
 import type { Turns } from '../../processors/validators/turns.ts'
 import type { UnfundedRoom } from '../../processors/validators/unfunded-room.ts'
@@ -19,6 +20,8 @@ export interface Custody {
   readonly chains: StakingChains
   /** What was told the log: by nobody else, so it is never behind. */
   readonly book: StakingBook
+  /** Keys that the registries know. */
+  readonly registered: RegisteredKeys
   /** Keys whose deposits the chain has taken. */
   readonly funded: FundedKeys
   /** How many validators may wait for their deposits. */

@@ -15,7 +15,7 @@ const QUOTED_AT_ONCE = 4
 
 /** Makes the transactions for whoever asks the API for a quote, with validators that it prepares, where quotes are configured. */
 export const quoting: Duty = async (custody, signal) => {
-  const { ports, running, vault, lease, book, funded, room } = custody
+  const { ports, running, vault, lease, book, registered, funded, room } = custody
   if (quoteConfigOf(running.config) === undefined) return
   const { log, config } = running
   const keys = new QuotedKeys({ created: book.created, funded, rules: config.validators })
@@ -25,7 +25,7 @@ export const quoting: Duty = async (custody, signal) => {
   const told = { atOnce: QUOTED_AT_ONCE, failed: 'no quote could be made' }
   const stakes = answer(custody, { ...told, job: quoteStake, make: quoteForAddress.bind(undefined, parts) }, ending)
   const owners = new OwnersOnLog(ports.eventLog, ending)
-  const unquoting = { vault, book, owners, funded, log, ...clocksOf(running) }
+  const unquoting = { vault, book, owners, registered, funded, log, ...clocksOf(running) }
   const unstakes = answer(
     custody,
     { ...told, job: quoteUnstake, make: quoteUnstakeFor.bind(undefined, unquoting) },

@@ -60,7 +60,7 @@ export const validatorsRole: Role = {
         const registered = new RegisteredKeys(eventLog, ending)
         const funded = new DepositedKeys({ registered, sent: book.sent })
         const room = new UnfundedRoom({ book, funded, rules: running.config.validators })
-        const shared = { vault, lease, chains, book, funded, room, handing: new Turns() }
+        const shared = { vault, lease, chains, book, registered, funded, room, handing: new Turns() }
         await doDuties({ ports, running, ...shared }, ending)
       },
       signal,

@@ -2,7 +2,7 @@ import type { StakedValidator } from '../../infra/ports/unstake-node.ts'
 import { exitRequestCall } from '../../schemas/eth/withdrawal-request.ts'
 import type { ExitCallFault, PassedOver } from '../../schemas/exit-reasons.ts'
 import type { QuoteUnstakeInput, QuoteUnstakeOutput } from '../../schemas/jobs/quote-unstake.ts'
-import { type CallJudgement, judgeCall } from './exit/judge-call.ts'
+import { type CallJudgement, judgeCall, paysTo } from './exit/judge-call.ts'
 import { viewCall } from './exit/view-call.ts'
 import type { Unquoting, UnstakeChain } from './quote-unstake.ts'
 import { quotedTransaction } from './quoted-transaction.ts'
@@ -35,12 +35,15 @@ export async function quoteCall(
 ): Promise<QuoteUnstakeOutput> {
   const { node, exitContract: contract } = chain
   if (contract === undefined) return refused(ONE_AT_A_TIME)
-  const { funded, now } = unquoting
+  const { funded, registered: onLog, now } = unquoting
   const calledFor = pubkeys === 'all' ? ({ kind: 'all' } as const) : ({ kind: 'listed', pubkeys } as const)
+  // Anybody may ask, for any address: of what others have here no node is asked.
+  if (calledFor.kind === 'all') await onLog.readOn()
   const [{ validators, registered }, hasCode] = await Promise.all([
     viewCall(unquoting, chain, {
       ...{ withdrawalAddress: address, calledFor, state: 'head', timeSec: now() / 1_000, blockNumber: 0 },
       depositBlock: (pubkey) => (funded.has(chain.name, pubkey) ? 0 : undefined),
+      mayPay: (pubkey) => paysTo(onLog.credentialsOf(chain.name, pubkey) ?? '', address),
     }),
     node.hasCode(contract),
   ])

@@ -11,6 +11,7 @@ import type { CallViewing } from './exit/view-call.ts'
 import { quoteCall } from './quote-call.ts'
 import type { FundedKeys } from './quoted-keys.ts'
 import { quotedTransaction } from './quoted-transaction.ts'
+import type { RegisteredKeys } from './registered-keys.ts'
 
 /** A withdrawal request takes 136,000 where it is the first one, 102,000 later. */
 const REQUEST_GAS = 200_000n
@@ -25,6 +26,7 @@ export interface UnstakeChain extends Pick<StakingChain, 'name' | 'node'> {
 export interface Unquoting extends CallViewing, Clocks {
   readonly log: Log
   readonly funded: FundedKeys
+  readonly registered: Pick<RegisteredKeys, 'credentialsOf' | 'readOn'>
 }
 
 /** The transaction by which a withdrawal address unstakes; refused where the chain would pass over it. */

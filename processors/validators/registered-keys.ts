@@ -5,7 +5,8 @@ import { TopicReading } from './topic-reading.ts'
 
 /** The keys that the registries of the chains know, as far as the log tells: it is read on when somebody asks, and never twice. */
 export class RegisteredKeys {
-  readonly #keys = new Set<string>()
+  /** With their newest withdrawal credentials. */
+  readonly #credentials = new Map<string, string>()
   readonly #reading: TopicReading
 
   constructor(eventLog: Pick<EventLog, 'read' | 'ends'>, signal: AbortSignal) {
@@ -14,14 +15,20 @@ export class RegisteredKeys {
       signal,
       add: (event) => {
         const told = unlessUndecodable(() => decodeEvent(validatorsIdentified, event))
-        for (const { pubkey } of told?.validators ?? []) this.#keys.add(`${told?.chain}:${pubkey}`)
+        for (const { pubkey, withdrawalCredentials } of told?.validators ?? [])
+          this.#credentials.set(`${told?.chain}:${pubkey}`, withdrawalCredentials)
       },
     })
   }
 
   /** As far as the log was read. */
   has(chain: string, pubkey: string): boolean {
-    return this.#keys.has(`${chain}:${pubkey}`)
+    return this.#credentials.has(`${chain}:${pubkey}`)
+  }
+
+  /** 32 bytes, lower-case hex, as far as the log was read; undefined for a key that no registry knows. */
+  credentialsOf(chain: string, pubkey: string): string | undefined {
+    return this.#credentials.get(`${chain}:${pubkey}`)
   }
 
   /** Resolves when everything is known that the log held at the call. */

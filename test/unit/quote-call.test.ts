@@ -39,7 +39,15 @@ function quote(world: CallsWorld, input: Partial<QuoteUnstakeInput>, given: Give
   const chain = { name: 'mainnet', node: node as StakingNode, unstakeNode, exitContract: contract }
   const funded = { has: () => false, readOn: async () => {}, addSeen: () => {} }
   const asked = { chain: 'mainnet', address: ALICE, pubkeys: [A, B], notAfterMs: world.custody.wallNow() }
-  return quoteUnstakeFor({ ...world.custody, funded, log: silentLog }, chain, { ...asked, ...input })
+  // The log tells of the registry what the node tells, once it was read.
+  const onLog = new Map<string, string>()
+  const registered = {
+    credentialsOf: (_: string, pubkey: string) => onLog.get(pubkey),
+    readOn: async () => {
+      for (const [pubkey, { withdrawalCredentials }] of world.registry) onLog.set(pubkey, withdrawalCredentials)
+    },
+  }
+  return quoteUnstakeFor({ ...world.custody, funded, registered, log: silentLog }, chain, { ...asked, ...input })
 }
 
 describe('several validators are unstaked', () => {
@@ -60,6 +68,20 @@ describe('several validators are unstaked', () => {
     const answer = await quote(given, { pubkeys: 'all' })
     const { transaction } = answer as Extract<typeof answer, { status: 'quoted' }>
     expect(decodeFunctionData({ abi: ABI, data: transaction.data as Hex }).functionName).toBe('requestAllExits')
+  })
+
+  test('all together with imported ones, and no node is asked for what others have here', async () => {
+    const given = world()
+    const [own, bobs, unknown] = [10, 11, 12].map(pubkeyOf) as [string, string, string]
+    given.imported([own, bobs, unknown], 1)
+    given.registered(ALICE, [own])
+    given.registered(BOB, [bobs])
+    for (const amountGwei of ['96000000000', '96000000021'])
+      expect(await quote(given, { pubkeys: 'all', amountGwei })).toMatchObject({ status: 'quoted' })
+    expect(given.asked).toEqual([
+      [A, B, own],
+      [A, B, own],
+    ])
   })
 
   test('as a whole: an amount is that of all of them, or there is none', async () => {

@@ -191,7 +191,8 @@ test('a part of a compounding validator is quoted as the request that the state 
   }
   const chain = { name: 'mainnet', node: node as StakingNode, unstakeNode, exitContract: undefined }
   const funded = { has: () => false, readOn: async () => {}, addSeen: () => {} }
-  const unquoting = { ...new CallsWorld().custody, funded, log: silentLog }
+  const registered = { credentialsOf: () => undefined, readOn: async () => {} }
+  const unquoting = { ...new CallsWorld().custody, funded, registered, log: silentLog }
   const input = { chain: 'mainnet', address: ADDRESS, pubkeys: [pubkey], notAfterMs: unquoting.wallNow() }
   const quote = await quoteUnstakeFor(unquoting, chain, { ...input, amountGwei: String(view.amountGwei) })
   if (quote.status !== 'quoted') throw new Error(JSON.stringify(quote))

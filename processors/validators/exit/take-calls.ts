@@ -62,6 +62,8 @@ async function judge(custody: ExitCustody, chain: CallChain, call: TakenCall): P
   const { validators } = await viewCall(custody, chain, {
     ...{ withdrawalAddress, calledFor, timeSec, blockNumber },
     depositBlock: (pubkey) => deposits.get(pubkey),
+    // The log may be behind the final registry, and a call is judged once.
+    mayPay: () => true,
     state: 'finalized',
   })
   return judgeCall(withdrawalAddress, validators)

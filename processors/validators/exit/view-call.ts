@@ -16,6 +16,8 @@ export interface WantedExits {
   readonly blockNumber: number
   /** Number of the first block with the deposit of a validator that was created here, as far as anybody has seen it. */
   depositBlock(pubkey: string): number | undefined
+  /** Of `all`, whether the validator of an imported key may pay the address: the registry is asked for no others. */
+  mayPay(pubkey: string): boolean
   /** The registry that is believed. */
   readonly state: 'head' | 'finalized'
 }
@@ -82,7 +84,9 @@ async function lookUp(
     return { named: pubkeys, registered: isAsked ? await unstakeNode.registered(pubkeys, state) : new Map() }
   }
   const created = book.created.payingTo(name, withdrawalAddress)
-  const imported = book.moved.importedOf(name).filter((pubkey) => book.created.of(name, pubkey) === undefined)
+  const imported = book.moved
+    .importedOf(name)
+    .filter((pubkey) => book.created.of(name, pubkey) === undefined && wanted.mayPay(pubkey))
   const registered =
     created.length + imported.length === 0
       ? new Map<string, StakedValidator>()
