@@ -1,12 +1,7 @@
 import type { QueryParams } from '../infra/ports/warehouse.ts'
 import type { Projection } from '../schemas/tables/projections.ts'
+import { inStatements, KEYS_PER_STATEMENT } from '../schemas/tables/statement-parts.ts'
 import type { Touched } from './loop/rows.ts'
-
-/**
- * Public keys of one question, each of 98 characters: a server takes 128 KiB in one parameter (http_max_field_value_size), and the
- * engine in this process needs ten seconds for one above a megabyte.
- */
-const PUBKEYS_PER_QUESTION_MAX = 1_000
 
 /** A part of some validators, as a statement has them. */
 interface PubkeyQuestion {
@@ -39,16 +34,15 @@ export class NamedValidators {
    */
   questions(): readonly PubkeyQuestion[] {
     const named = this.#pubkeys.reduce((sum, some) => sum + some.length, 0)
-    if (this.#areAllInRows && named > PUBKEYS_PER_QUESTION_MAX) {
+    if (this.#areAllInRows && named > KEYS_PER_STATEMENT) {
       return [...this.#versions].map(([table, versions]) => ({
         set: `(SELECT pubkey FROM ${table} WHERE chain = {chain:String} AND has({versions:Array(UInt64)}, version))`,
         params: { versions },
       }))
     }
-    const pubkeys = [...new Set(this.#pubkeys.flat())]
-    return Array.from({ length: Math.ceil(pubkeys.length / PUBKEYS_PER_QUESTION_MAX) }, (_, part) => ({
+    return inStatements([...new Set(this.#pubkeys.flat())], KEYS_PER_STATEMENT).map((pubkeys) => ({
       set: '{pubkeys:Array(String)}',
-      params: { pubkeys: pubkeys.slice(part * PUBKEYS_PER_QUESTION_MAX, (part + 1) * PUBKEYS_PER_QUESTION_MAX) },
+      params: { pubkeys },
     }))
   }
 }

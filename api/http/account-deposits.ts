@@ -1,5 +1,6 @@
 import { type ChainClock, slotAt } from '../../schemas/eth/time.ts'
-import { type AccountScope, inStatements } from './seen-validators.ts'
+import { inStatements, KEYS_PER_STATEMENT } from '../../schemas/tables/statement-parts.ts'
+import type { AccountScope } from './seen-validators.ts'
 import { byAccount, OWN_KEYS, readTogether } from './small-accounts.ts'
 import { StandingMemo } from './standing-memo.ts'
 
@@ -49,8 +50,6 @@ const DEPOSITS = `
 const CANONICAL = `
   SELECT toString(block_hash) AS hash FROM execution_blocks FINAL
   WHERE chain = {chain:String} AND block_number IN {numbers:Array(UInt64)} AND block_hash IN {hashes:Array(String)}`
-/** Hashes for one statement: 66 characters each, of 128 KiB (`VALIDATORS_PER_STATEMENT`). */
-const HASHES_PER_STATEMENT = 1_000
 
 const depositMemo = new StandingMemo<ReadonlyMap<string, OnChainDeposit>>((deposits) => deposits.size)
 
@@ -100,7 +99,7 @@ export async function canonicalBlocks(
 ): Promise<ReadonlySet<string>> {
   const blocks = [...new Map(rows.map((row) => [row.block_hash, row.block_number]))]
   const found = new Set<string>()
-  for (const some of inStatements(blocks, HASHES_PER_STATEMENT)) {
+  for (const some of inStatements(blocks, KEYS_PER_STATEMENT)) {
     const params = { hashes: some.map(([hash]) => hash), numbers: some.map(([, number]) => BigInt(number)) }
     const canonical = await shared.query<{ hash: string }>(CANONICAL, { chain: standing.chain, ...params })
     for (const { hash } of canonical) found.add(hash)

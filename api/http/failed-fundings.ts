@@ -1,7 +1,8 @@
 import { type ChainClock, firstSlotOfEpoch, slotTimeSec } from '../../schemas/eth/time.ts'
 import type { StakingStep } from '../../schemas/tables/accounts.ts'
+import { inStatements } from '../../schemas/tables/statement-parts.ts'
 import { accountDeposits, type OnChainDeposit } from './account-deposits.ts'
-import { type AccountScope, inStatements, seenValidators } from './seen-validators.ts'
+import { type AccountScope, seenValidators } from './seen-validators.ts'
 import { StandingMemo } from './standing-memo.ts'
 
 /** What was to make a validator of a key, and made none. */

@@ -1,5 +1,5 @@
 import type { WordsReader } from '../../infra/ports/warehouse.ts'
-import { STATEMENT_TEXT_MAX } from '../../schemas/tables/literals.ts'
+import { STATEMENT_TEXT_MAX } from '../../schemas/tables/statement-parts.ts'
 
 /** A warehouse that may look up rows for several questions at once. */
 export interface LookupReader extends WordsReader {

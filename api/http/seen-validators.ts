@@ -44,11 +44,6 @@ interface SeenRow {
   readonly withdrawal_credentials: string
 }
 
-/** A server takes 128 KiB in one parameter (http_max_field_value_size): so many indices fit, and so do their days. */
-export const VALIDATORS_PER_STATEMENT = 10_000
-/** Of public keys, 98 characters each. */
-export const PUBKEYS_PER_STATEMENT = 1_000
-
 const KEYS_OF_ACCOUNTS = `
     SELECT pubkey FROM account_validators WHERE account IN {accounts:Array(String)} AND chain = {chain:String}
     UNION ALL SELECT pubkey FROM watched_validators WHERE account IN {accounts:Array(String)} AND chain = {chain:String}`
@@ -121,10 +116,4 @@ function toInterval(row: SeenRow): Interval {
 
 export function isIn({ fromDay, toDay }: Interval, day: DayNumber): boolean {
   return fromDay <= day && day < toDay
-}
-
-/** Lists for one statement each. */
-export function inStatements<Item>(items: readonly Item[], most = VALIDATORS_PER_STATEMENT): Item[][] {
-  const starts = Array.from({ length: Math.ceil(items.length / most) }, (_, i) => i * most)
-  return starts.map((start) => items.slice(start, start + most))
 }

@@ -1,5 +1,6 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { Interval } from '../../schemas/ownership.ts'
+import { inStatements, NUMBERS_PER_STATEMENT } from '../../schemas/tables/statement-parts.ts'
 import type { AccountScope, SeenValidator } from './seen-validators.ts'
 
 /** A validator with the days on which an account sees it. */
@@ -7,7 +8,7 @@ export type SeenDays = Pick<SeenValidator, 'index' | 'intervals'>
 
 /** Validators up to which an account is small: nobody whose rows are read with its waits for them. */
 export const SMALL_ACCOUNT_MAX = 100
-/** Small accounts that one statement reads: their validators are fewer than a statement may name (`VALIDATORS_PER_STATEMENT`). */
+/** Small accounts that one statement reads: their validators are fewer than a statement may name (`NUMBERS_PER_STATEMENT`). */
 export const ACCOUNTS_GATHERED_MAX = 64
 
 /** A warehouse that may read the same of several accounts at once. */
@@ -93,9 +94,17 @@ interface Run extends Interval {
   readonly active: bigint
 }
 
+/** Epochs and days of tables are of 32 bits: what is later never is. It has half the digits of the far future of a chain. */
+const NEVER = 2n ** 32n - 1n
+
+/** Validators of an account for one statement each: each of their intervals may be a run of `seenByParams`. */
+export function seenInStatements<Seen extends SeenDays>(validators: readonly Seen[]): Seen[][] {
+  return inStatements(validators, NUMBERS_PER_STATEMENT, ({ intervals }) => intervals.length)
+}
+
 /**
  * Parameters of `SEEN_BY_RELATION`. Validators that were created together follow on each other, and are one run: to understand a number takes the engine
- * longer than to read a row. `activeOf` tells of each what the statement wants to know of when it is active.
+ * longer than to read a row. `activeOf` tells of each what the statement wants to know of when it is active: an epoch or a day, `NEVER` at most.
  */
 export function seenByParams(
   accounts: readonly (readonly SeenDays[])[],
@@ -104,7 +113,8 @@ export function seenByParams(
   const runs: Run[] = []
   accounts.forEach((validators, nth) => {
     for (const { index, intervals } of validators) {
-      const active = activeOf(index, nth)
+      const known = activeOf(index, nth)
+      const active = known < NEVER ? known : NEVER
       for (const { fromDay, toDay } of intervals) {
         const run = runs.at(-1)
         const isNext = run?.nth === nth && run.last + 1 === index && run.active === active

@@ -1,5 +1,6 @@
 import type { ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
-import { type AccountScope, inStatements, seenValidators } from './seen-validators.ts'
+import { inStatements } from '../../schemas/tables/statement-parts.ts'
+import { type AccountScope, seenValidators } from './seen-validators.ts'
 import { indicesOf, readTogether } from './small-accounts.ts'
 import { StandingMemo } from './standing-memo.ts'
 

@@ -4,9 +4,17 @@ import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import { IS_PUBLISHED } from '../../schemas/tables/day-levels.ts'
 import { indicesSql } from '../../schemas/tables/literals.ts'
+import { inStatements } from '../../schemas/tables/statement-parts.ts'
 import { AccountMemo } from '../http/account-memo.ts'
-import { type AccountScope, inStatements, seenValidators } from '../http/seen-validators.ts'
-import { readTogether, SEEN_BY_INDICES, SEEN_BY_RELATION, type SeenDays, seenByParams } from '../http/small-accounts.ts'
+import { type AccountScope, seenValidators } from '../http/seen-validators.ts'
+import {
+  readTogether,
+  SEEN_BY_INDICES,
+  SEEN_BY_RELATION,
+  type SeenDays,
+  seenByParams,
+  seenInStatements,
+} from '../http/small-accounts.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import { activationsOf } from './activations.ts'
 import {
@@ -215,7 +223,7 @@ async function selectDays(scope: ReadingScope, horizon: Horizon, days: readonly 
   const sql = isLarge ? SUMS_BY_DAY : SUMS_BY_VALIDATOR
   const reading = { ...scope, shared: scope.reader }
   const others = isLarge ? membersOf(cohorts.filter((cohort) => !isOfAllDays(cohort))) : registered
-  for (const some of inStatements<SeenDays>(others)) {
+  for (const some of seenInStatements<SeenDays>(others)) {
     const rows = await readTogether(reading, `days ${window.days}`, { some, activations }, async (warehouse, items) => {
       const accounts = items.map((item) => item.some)
       const activationOf = (index: number, nth: number) => items[nth]?.activations.get(index) ?? FAR_FUTURE_EPOCH

@@ -3,8 +3,15 @@ import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { type DayNumber, firstOfMonth, formatDay } from '../../schemas/eth/time.ts'
 import { END_OF_DAYS } from '../../schemas/ownership.ts'
 import { IS_PUBLISHED } from '../../schemas/tables/day-levels.ts'
-import { type AccountScope, inStatements, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
-import { readTogether, SEEN_BY_INDICES, SEEN_BY_RELATION, seenByParams } from '../http/small-accounts.ts'
+import { askInParts, NUMBERS_PER_STATEMENT } from '../../schemas/tables/statement-parts.ts'
+import { type AccountScope, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
+import {
+  readTogether,
+  SEEN_BY_INDICES,
+  SEEN_BY_RELATION,
+  seenByParams,
+  seenInStatements,
+} from '../http/small-accounts.ts'
 import { activationsOf } from './activations.ts'
 import { activatedAt } from './expected-validators.ts'
 import type { ClosedDay, Horizon } from './horizon.ts'
@@ -109,7 +116,7 @@ export async function selectIncomes(scope: AccountScope, horizon: Horizon): Prom
   const wholeDays = new Map<number, number>()
   const openDays = new Map<number, readonly ToldDay[]>()
   const activations = await activationsOf(scope, horizon)
-  for (const some of inStatements(registered)) {
+  for (const some of seenInStatements(registered)) {
     const [closed, open] = await Promise.all([
       readTogether(scope, 'closed incomes', { some, activations }, async (warehouse, items) =>
         byPlace(items, await closedRows(warehouse, horizon, items)),
@@ -167,16 +174,19 @@ async function closedRows(
   )
   if (rows.some(({ moved }) => moved !== '0'))
     return await warehouse.query<ClosedRow>(DAYS_INCOME, { ...mine, days: daysOf(() => true) })
-  const splits = rows.flatMap(({ split, ...of }) => split.map((month) => ({ month, ...of })))
-  if (splits.length === 0) return rows
-  const splitMonths = splits.map(({ month }) => month)
-  const ofMonths = new Set(splitMonths)
-  const splitIndices = splits.map(({ validator_index }) => validator_index)
-  const splitNth = splits.map(({ nth }) => nth)
-  const isSplit = new Set(splits.map(({ nth, validator_index: index }) => `${nth}/${index}`))
-  const ofSplits = { splitMonths, splitIndices, splitNth, days: daysOf((month) => ofMonths.has(month)) }
-  const seen = seenBy((index, nth) => isSplit.has(`${nth}/${index}`))
-  return [...rows, ...(await warehouse.query<ClosedRow>(SPLIT_INCOME, { chain, ...seen, ...ofSplits }))]
+  // A month of which the account has the validator in two parts is there once for each of them.
+  const splits = rows.flatMap(({ split, ...of }) => [...new Set(split)].map((month) => ({ month, ...of })))
+  const found = await askInParts(splits, NUMBERS_PER_STATEMENT, (some) => {
+    const splitMonths = some.map(({ month }) => month)
+    const ofMonths = new Set(splitMonths)
+    const splitIndices = some.map(({ validator_index }) => validator_index)
+    const splitNth = some.map(({ nth }) => nth)
+    const isSplit = new Set(some.map(({ nth, validator_index: index }) => `${nth}/${index}`))
+    const ofSplits = { splitMonths, splitIndices, splitNth, days: daysOf((month) => ofMonths.has(month)) }
+    const seen = seenBy((index, nth) => isSplit.has(`${nth}/${index}`))
+    return warehouse.query<ClosedRow>(SPLIT_INCOME, { chain, ...seen, ...ofSplits })
+  })
+  return [...rows, ...found]
 }
 
 /** The first closed day by whose end a validator is active that is activated in an epoch. */

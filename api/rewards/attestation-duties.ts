@@ -1,5 +1,6 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { ATTESTATION_CREDIT_DELAY_EPOCHS } from '../../schemas/eth/time.ts'
+import { askInParts, NUMBERS_PER_STATEMENT } from '../../schemas/tables/statement-parts.ts'
 
 /** Attestations of one validator that the transition into an epoch has credited. */
 export interface EpochDuties {
@@ -69,11 +70,12 @@ const IDEALS = `
 interface IdealRow
   extends Pick<OwnRow, 'epoch' | 'effective_balance_gwei' | 'source_gwei' | 'target_gwei' | 'head_gwei'> {}
 
-/** What validators were credited for attestations in the transitions into some epochs, beside what they could have been: two statements. */
-export async function attestationDuties(
-  warehouse: WarehouseReader,
-  asked: DutiesAsked,
-): Promise<readonly EpochDuties[]> {
+/** What validators were credited for attestations in the transitions into some epochs, beside what they could have been: two statements for as many as one may name. */
+export function attestationDuties(warehouse: WarehouseReader, asked: DutiesAsked): Promise<readonly EpochDuties[]> {
+  return askInParts(asked.indices, NUMBERS_PER_STATEMENT, (indices) => dutiesOf(warehouse, { ...asked, indices }))
+}
+
+async function dutiesOf(warehouse: WarehouseReader, asked: DutiesAsked): Promise<readonly EpochDuties[]> {
   const params = { ...asked, before: Math.max(0, asked.firstEpoch - 1) }
   const own = await warehouse.query<OwnRow>(OWN, params)
   const balances = [...new Set(own.map((row) => row.effective_balance_gwei))].map(BigInt)

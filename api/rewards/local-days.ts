@@ -2,6 +2,7 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { DAY_OFFSET_SEC, type DayNumber, epochOf, formatDay, parseDay } from '../../schemas/eth/time.ts'
 import { type LocalDay, localDay } from '../../schemas/eth/utc-offset.ts'
 import { type DayLevel, newestToldSql } from '../../schemas/tables/day-levels.ts'
+import { askInParts, NUMBERS_PER_STATEMENT } from '../../schemas/tables/statement-parts.ts'
 import { LOCAL_DAYS, validatorDaysSql } from '../../schemas/tables/validator-days.ts'
 import { type AccountScope, isIn, type SeenValidator } from '../http/seen-validators.ts'
 import type { Horizon } from './horizon.ts'
@@ -84,14 +85,26 @@ export interface LocalDaysQuestion extends LocalWindow {
   readonly indices: ReadonlySet<number>
 }
 
+type LocalDaysScope = AccountScope & { readonly warehouse: WarehouseReader }
+
 /** Whether each epoch of a UTC+8 day was computed from states that the chain names. */
 function isAnchored(level: DayLevel | undefined): boolean {
   return level === 'anchored' || level === 'agreed'
 }
 
-/** Days by an offset of several of the account's validators, by date, as `validatorDays` gives those of UTC+8. */
-export async function localDays(
-  scope: AccountScope & { readonly warehouse: WarehouseReader },
+/** Days by an offset of several of the account's validators, those of each by date, as `validatorDays` gives those of UTC+8. */
+export function localDays(
+  scope: LocalDaysScope,
+  horizon: Horizon,
+  question: LocalDaysQuestion,
+): Promise<readonly ValidatorDayRow[]> {
+  return askInParts([...question.indices], NUMBERS_PER_STATEMENT, (some) =>
+    localDaysOf(scope, horizon, { ...question, indices: new Set(some) }),
+  )
+}
+
+async function localDaysOf(
+  scope: LocalDaysScope,
   horizon: Horizon,
   { indices, days, offsetSec }: LocalDaysQuestion,
 ): Promise<readonly ValidatorDayRow[]> {

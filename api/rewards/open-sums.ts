@@ -8,6 +8,7 @@ import {
   parseDay,
 } from '../../schemas/eth/time.ts'
 import { IS_UNANCHORED, newestToldSql } from '../../schemas/tables/day-levels.ts'
+import { runsOf } from '../../schemas/tables/literals.ts'
 import { consensusPartsSql } from '../../schemas/tables/validator-days.ts'
 import { isIn, type SeenValidator } from '../http/seen-validators.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
@@ -40,7 +41,9 @@ const REST_PER_TAKING = 15
 const OLDER_STANDING_MS_MAX = 60_000
 
 /** Subquery of the open epochs: rows of those in between that are not complete must not count, since their detail may be there in part. */
-export const OPEN_EPOCHS = 'SELECT arrayJoin({openEpochs:Array(UInt32)})'
+export const OPEN_EPOCHS = `
+  SELECT toUInt32(arrayJoin(range(run.1, run.2 + 1)))
+  FROM (SELECT arrayJoin(arrayZip({openFirsts:Array(UInt32)}, {openLasts:Array(UInt32)})) AS run)`
 
 // As when days are closed: an epoch that is not explained, or made of a state that no block names, leaves out the days that it lies in.
 const DAYS_OF_EPOCH = `
@@ -68,7 +71,7 @@ const FLAGS = `
 const TELLINGS = `
   SELECT epoch, toString((count(), sum(version))) AS version, toUInt32(sumIf(rows, is_expected = 0)) AS rows
   FROM epoch_parts FINAL
-  WHERE chain = {chain:String} AND epoch IN {openEpochs:Array(UInt32)}
+  WHERE chain = {chain:String} AND epoch IN (${OPEN_EPOCHS})
   GROUP BY epoch`
 
 interface Telling {
@@ -163,7 +166,8 @@ class OpenSums {
     const isOlder = horizon.epoch < this.#horizonEpoch && performance.now() - this.#movedMs < OLDER_STANDING_MS_MAX
     if (horizon.openDays.length > DAYS_MAX || isOlder) return
     const { chain, openEpochs } = horizon
-    const tellings = openEpochs.length === 0 ? [] : await warehouse.query<Telling>(TELLINGS, { chain, openEpochs })
+    const tellings =
+      openEpochs.length === 0 ? [] : await warehouse.query<Telling>(TELLINGS, { chain, ...openRuns(openEpochs) })
     const told = new Map(tellings.map((telling) => [telling.epoch, telling]))
     const isKept = this.#isKept(horizon, told)
     if (!isKept && this.#epochs.size > 0) this.#restUntilMs = performance.now() + this.#tookMs * REST_PER_TAKING
@@ -261,13 +265,19 @@ async function readEpochs(warehouse: WordsReader, horizon: Horizon, taken: reado
   return { parts, flags }
 }
 
+/** Parameters of `OPEN_EPOCHS`, of epochs that ascend: while months are backfilled they are too many to be named one by one. */
+function openRuns(epochs: readonly number[]) {
+  const runs = runsOf(epochs)
+  return { openFirsts: runs.map(({ first }) => first), openLasts: runs.map(({ last }) => last) }
+}
+
 /** Parameters of statements about some of the open epochs, which ascend. */
 export function openParams({ chain, clock, openDays }: Horizon, openEpochs: readonly number[]): QueryParams {
   const [first, last] = [openEpochs[0] ?? 0, openEpochs.at(-1) ?? 0]
   return {
     chain,
     days: openDays,
-    openEpochs,
+    ...openRuns(openEpochs),
     first_epoch: first,
     first_transition: first,
     last_transition: last,

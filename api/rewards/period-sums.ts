@@ -1,7 +1,8 @@
 import { type DayNumber, firstOfMonth, formatDay } from '../../schemas/eth/time.ts'
 import { IS_FIGURE, SUMMED_COLUMNS } from '../../schemas/tables/months.ts'
-import { type AccountScope, inStatements, type SeenValidator } from '../http/seen-validators.ts'
-import { SEEN_BY_INDICES, SEEN_BY_RELATION, seenByParams } from '../http/small-accounts.ts'
+import { askInParts, NUMBERS_PER_STATEMENT } from '../../schemas/tables/statement-parts.ts'
+import type { AccountScope, SeenValidator } from '../http/seen-validators.ts'
+import { SEEN_BY_INDICES, SEEN_BY_RELATION, seenByParams, seenInStatements } from '../http/small-accounts.ts'
 import type { Horizon } from './horizon.ts'
 import type { Days } from './kept-spans.ts'
 import type { ValidatorDayRow } from './validator-days.ts'
@@ -116,7 +117,7 @@ export async function periodSums(
   { validators, days, by, each }: PeriodsAsked,
 ): Promise<readonly Period[]> {
   const found = new Map<string, Period>()
-  for (const some of inStatements(validators)) {
+  for (const some of seenInStatements(validators)) {
     const asking: Asking = { ...scope, reader: scope.warehouse, validators: some, each }
     const rows = await (by === 'day' ? selectDays(asking, horizon, days, DAY) : selectMonths(asking, horizon, days))
     for (const row of rows) {
@@ -154,19 +155,14 @@ async function selectMonths(asking: Asking, horizon: Horizon, { from, to }: Days
         })
   // Rows that were written since the horizon was read have other days.
   if (rows.some(({ moved }) => moved !== '0')) return await readDays(asking, horizon, window, MONTH)
-  const splits = rows.flatMap(({ split }) => split)
-  const ofSplits = new Set(splits.map(([, month]) => month))
-  return [
-    ...rows,
-    ...(await readDays(asking, horizon, rest, MONTH)),
-    ...(await readDays(
-      asking,
-      horizon,
-      window.filter((day) => ofSplits.has(firstOfMonth(day))),
-      MONTH,
-      splits,
-    )),
-  ]
+  // A month of which the account has the validator in two parts is there once for each of them.
+  const splits = new Map(rows.flatMap(({ split }) => split.map((one) => [one.join('/'), one])))
+  const found = await askInParts([...splits.values()], NUMBERS_PER_STATEMENT, (some) => {
+    const months = new Set(some.map(([, month]) => month))
+    const days = window.filter((day) => months.has(firstOfMonth(day)))
+    return readDays(asking, horizon, days, MONTH, some)
+  })
+  return [...rows, ...(await readDays(asking, horizon, rest, MONTH)), ...found]
 }
 
 function selectDays(

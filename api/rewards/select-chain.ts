@@ -1,6 +1,7 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { DifferenceKind } from '../../schemas/events/beacon-epoch.ts'
 import { type EpochLevel, newestToldSql } from '../../schemas/tables/day-levels.ts'
+import { askInParts, NUMBERS_PER_STATEMENT } from '../../schemas/tables/statement-parts.ts'
 
 /** A complete epoch of the chain. */
 export interface ChainEpochRow {
@@ -46,12 +47,12 @@ export function selectDifferences(
   warehouse: WarehouseReader,
   asked: { readonly chain: string; readonly epochs: readonly number[] },
 ): Promise<DifferenceRow[]> {
-  return warehouse.query<DifferenceRow>(
-    `SELECT epoch, node, client, what FROM epoch_differences FINAL
+  const sql = `SELECT epoch, node, client, what FROM epoch_differences FINAL
      WHERE chain = {chain:String} AND has({epochs:Array(UInt32)}, epoch)
        AND version IN (${newestToldSql('has({epochs:Array(UInt32)}, epoch)')})
-     ORDER BY epoch, node, what`,
-    { ...asked },
+     ORDER BY epoch, node, what`
+  return askInParts(asked.epochs, NUMBERS_PER_STATEMENT, (epochs) =>
+    warehouse.query<DifferenceRow>(sql, { ...asked, epochs }),
   )
 }
 
@@ -74,13 +75,13 @@ export function selectOrphans(
   asked: SlotsOf & { readonly indices: readonly number[] },
 ): Promise<OrphanRow[]> {
   // A reverted block is a deleted row, which FINAL leaves out.
-  return warehouse.query<OrphanRow>(
-    `SELECT proposer_index, slot FROM beacon_blocks
+  const sql = `SELECT proposer_index, slot FROM beacon_blocks
      WHERE ${IN_SLOTS} AND proposer_index IN {indices:Array(UInt32)}
        AND (slot, toString(block_root)) NOT IN (SELECT slot, toString(block_root) FROM finalized_blocks WHERE ${IN_SLOTS})
      GROUP BY proposer_index, slot, block_root
-     ORDER BY slot`,
-    { ...asked },
+     ORDER BY slot`
+  return askInParts(asked.indices, NUMBERS_PER_STATEMENT, (indices) =>
+    warehouse.query<OrphanRow>(sql, { ...asked, indices }),
   )
 }
 

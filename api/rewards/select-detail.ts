@@ -3,6 +3,7 @@ import { blockRevenuesSql } from '../../schemas/tables/block-revenues.ts'
 import { type EpochLevel, newestToldSql } from '../../schemas/tables/day-levels.ts'
 import type { RevenueClass } from '../../schemas/tables/execution.ts'
 import type { FinalizedBlockRow, ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
+import { askInParts, NUMBERS_PER_STATEMENT } from '../../schemas/tables/statement-parts.ts'
 
 export interface EpochRange {
   readonly chain: string
@@ -20,15 +21,14 @@ export interface ProvenEpochRow extends ValidatorEpochRow {
 
 const OF_EPOCHS = 'epoch >= {fromEpoch:UInt32} AND epoch < {toEpoch:UInt32}'
 
-/** Epochs of `[fromEpoch, toEpoch)` of several validators on the given days, by validator and epoch. */
+/** Epochs of `[fromEpoch, toEpoch)` of several validators on the given days, those of each by epoch. */
 export function selectValidatorEpochs(
   warehouse: WarehouseReader,
   range: EpochRange & { readonly days: readonly string[] },
 ): Promise<ProvenEpochRow[]> {
   // The range lets the sort key skip what the days alone could not.
   const inRange = `chain = {chain:String} AND ${OF_EPOCHS}`
-  return warehouse.query<ProvenEpochRow>(
-    `SELECT *
+  const sql = `SELECT *
      FROM (
        SELECT * FROM validator_epochs FINAL
        WHERE ${inRange} AND day IN {days:Array(Date)} AND validator_index IN {indices:Array(UInt32)}
@@ -38,8 +38,9 @@ export function selectValidatorEpochs(
        SELECT epoch, validator_index, residual_gwei FROM epoch_residuals FINAL
        WHERE ${inRange} AND validator_index IN {indices:Array(UInt32)} AND version IN (${newestToldSql(OF_EPOCHS)})
      ) AS residuals USING (epoch, validator_index)
-     ORDER BY validator_index, epoch`,
-    { ...range },
+     ORDER BY validator_index, epoch`
+  return askInParts(range.indices, NUMBERS_PER_STATEMENT, (indices) =>
+    warehouse.query<ProvenEpochRow>(sql, { ...range, indices }),
   )
 }
 
@@ -63,16 +64,19 @@ const NO_REVENUE: RevenueRow = {
 /** A finalized block. */
 export interface ProposalRow extends FinalizedBlockRow, RevenueRow {}
 
-/** Finalized blocks of slots `[fromSlot, toSlot)` by several proposers, by slot. */
-export async function selectProposals(
-  warehouse: WarehouseReader,
-  range: {
-    readonly chain: string
-    readonly indices: readonly number[]
-    readonly fromSlot: number
-    readonly toSlot: number
-  },
-): Promise<ProposalRow[]> {
+interface SlotsOfProposers {
+  readonly chain: string
+  readonly indices: readonly number[]
+  readonly fromSlot: number
+  readonly toSlot: number
+}
+
+/** Finalized blocks of slots `[fromSlot, toSlot)` by several proposers, those of each by slot. */
+export function selectProposals(warehouse: WarehouseReader, range: SlotsOfProposers): Promise<ProposalRow[]> {
+  return askInParts(range.indices, NUMBERS_PER_STATEMENT, (indices) => proposalsOf(warehouse, { ...range, indices }))
+}
+
+async function proposalsOf(warehouse: WarehouseReader, range: SlotsOfProposers): Promise<ProposalRow[]> {
   const blocks = await warehouse.query<FinalizedBlockRow>(
     `SELECT * FROM finalized_blocks FINAL
      WHERE chain = {chain:String} AND slot >= {fromSlot:UInt64} AND slot < {toSlot:UInt64}

@@ -1,5 +1,6 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { BlockBalanceRow, BlockPaymentRow, RelayClaimRow } from '../../schemas/tables/execution.ts'
+import { askInParts, KEYS_PER_STATEMENT } from '../../schemas/tables/statement-parts.ts'
 
 type OfBlock = 'chain' | 'block_hash' | 'version'
 
@@ -56,5 +57,7 @@ export function selectEvidence(
   warehouse: WarehouseReader,
   blocks: { readonly chain: string; readonly hashes: readonly string[] },
 ): Promise<BlockEvidenceRow[]> {
-  return warehouse.query<BlockEvidenceRow>(EVIDENCE_SQL, { ...blocks })
+  return askInParts(blocks.hashes, KEYS_PER_STATEMENT, (hashes) =>
+    warehouse.query<BlockEvidenceRow>(EVIDENCE_SQL, { ...blocks, hashes }),
+  )
 }

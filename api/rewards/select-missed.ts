@@ -1,6 +1,7 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type ChainClock, epochOf, firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { IS_ANCHORED } from '../../schemas/tables/day-levels.ts'
+import { askInParts, NUMBERS_PER_STATEMENT } from '../../schemas/tables/statement-parts.ts'
 import type { SlotsOf } from './select-chain.ts'
 
 /** A slot of the final chain without a block. */
@@ -42,7 +43,10 @@ export function selectMissed(
   asked: SlotsOf & { readonly indices: readonly number[] },
   clock: ChainClock,
 ): Promise<MissedRow[]> {
-  return warehouse.query<MissedRow>(MISSED, { ...asked, ...epochsOf(asked, clock) })
+  const params = { ...asked, ...epochsOf(asked, clock) }
+  return askInParts(asked.indices, NUMBERS_PER_STATEMENT, (indices) =>
+    warehouse.query<MissedRow>(MISSED, { ...params, indices }),
+  )
 }
 
 /** Of slots `[fromSlot, toSlot)` those of epochs of which nobody told whose turn they were. */

@@ -2,6 +2,7 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { formatDay, parseDay } from '../../schemas/eth/time.ts'
 import { SUMMED_COLUMNS } from '../../schemas/tables/months.ts'
 import type { DailyRewardRow } from '../../schemas/tables/rewards.ts'
+import { askInParts, NUMBERS_PER_STATEMENT } from '../../schemas/tables/statement-parts.ts'
 import { type AccountScope, isIn, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import type { Horizon } from './horizon.ts'
@@ -32,7 +33,7 @@ const SPAN_ROWS_MAX = 5_000
 const spanMemo = new StandingMemo<readonly ValidatorDayRow[]>((rows) => rows.length)
 
 /**
- * Closed days of several of the account's validators, by date: those on which it sees the validator.
+ * Closed days of several of the account's validators, those of each by date: on which it sees the validator.
  * Days that are not whole are left out.
  */
 export async function validatorDays(
@@ -77,9 +78,11 @@ async function selectDays(
   { validators, days }: { readonly validators: readonly SeenValidator[]; readonly days: Days },
 ): Promise<readonly ValidatorDayRow[]> {
   const intervals = new Map(validators.map((validator) => [validator.index, validator.intervals]))
-  const params = { chain, from: formatDay(days.from), to: formatDay(days.to), indices: [...intervals.keys()] }
+  const window = { chain, from: formatDay(days.from), to: formatDay(days.to) }
   const sql = intervals.size > BY_VALIDATOR_MAX ? DAYS_BY_DAY : DAYS_BY_VALIDATOR
-  const rows = await warehouse.query<ValidatorDayRow>(sql, params)
+  const rows = await askInParts([...intervals.keys()], NUMBERS_PER_STATEMENT, (indices) =>
+    warehouse.query<ValidatorDayRow>(sql, { ...window, indices }),
+  )
   // Here and not in the statement: joins take several times as long as reading the rows.
   const closed = new Set(closedDays.map(({ day }) => day))
   return rows.filter((row) => {

@@ -1,5 +1,6 @@
 import type { StakingStep } from '../../schemas/tables/accounts.ts'
-import { type AccountScope, inStatements, PUBKEYS_PER_STATEMENT } from '../http/seen-validators.ts'
+import { inStatements, KEYS_PER_STATEMENT } from '../../schemas/tables/statement-parts.ts'
+import type { AccountScope } from '../http/seen-validators.ts'
 
 /** A staking transaction that was sent from here. */
 export interface Broadcast {
@@ -36,7 +37,7 @@ export async function broadcastsOf(
   pubkeys: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Broadcast[]>> {
   const broadcasts = new Map<string, Broadcast[]>()
-  for (const some of inStatements(pubkeys, PUBKEYS_PER_STATEMENT)) {
+  for (const some of inStatements(pubkeys, KEYS_PER_STATEMENT)) {
     const rows = await shared.query<StepRow>(STEPS, { chain, pubkeys: some })
     const newest = new Map(rows.map(({ transaction_hash, step }) => [transaction_hash, step]))
     const failed = rows.filter(({ step }) => step === 'failed')

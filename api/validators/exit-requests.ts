@@ -1,5 +1,6 @@
 import type { ExitStep } from '../../schemas/tables/accounts.ts'
-import { type AccountScope, inStatements, PUBKEYS_PER_STATEMENT } from '../http/seen-validators.ts'
+import { inStatements, KEYS_PER_STATEMENT } from '../../schemas/tables/statement-parts.ts'
+import type { AccountScope } from '../http/seen-validators.ts'
 
 /**
  * When an exit was last asked for, when one was last called off, and when a node has taken the last one since it was asked for; Unix
@@ -28,7 +29,7 @@ export async function exitRequests(
   pubkeys: readonly string[],
 ): Promise<ReadonlyMap<string, ExitRequest>> {
   const rows: StepRow[] = []
-  for (const some of inStatements(pubkeys, PUBKEYS_PER_STATEMENT)) {
+  for (const some of inStatements(pubkeys, KEYS_PER_STATEMENT)) {
     rows.push(...(await shared.query<StepRow>(STEPS, { chain: standing.chain, pubkeys: some })))
   }
   return new Map(

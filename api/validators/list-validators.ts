@@ -1,6 +1,7 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { blockRevenuesSql, PROVEN_CLASSES } from '../../schemas/tables/block-revenues.ts'
-import { type AccountScope, inStatements, isIn, seenValidators } from '../http/seen-validators.ts'
+import { inStatements, NUMBERS_PER_STATEMENT } from '../../schemas/tables/statement-parts.ts'
+import { type AccountScope, isIn, seenValidators } from '../http/seen-validators.ts'
 import { indicesOf, readTogether } from '../http/small-accounts.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import { type ValidatorState, validatorStates } from '../http/validator-states.ts'
@@ -80,7 +81,7 @@ interface RecipientRow {
 
 const OWN_BLOCKS = 'chain = {chain:String} AND proposer_index IN {indices:Array(UInt32)}'
 const NEWEST_DAYS = `
-  SELECT slot FROM finalized_blocks FINAL
+  SELECT proposer_index, slot FROM finalized_blocks FINAL
   WHERE ${OWN_BLOCKS} AND (proposer_index, day) IN
     (SELECT proposer_index, argMax(day, slot) FROM finalized_blocks WHERE ${OWN_BLOCKS} GROUP BY proposer_index)`
 const NEWEST_RECIPIENTS = `
@@ -94,8 +95,13 @@ async function newestRecipients(
   chain: string,
   indices: readonly number[],
 ): Promise<readonly RecipientRow[]> {
-  const blocks = await warehouse.query<{ slot: string }>(NEWEST_DAYS, { chain, indices })
-  if (blocks.length === 0) return []
-  const slots = blocks.map(({ slot }) => BigInt(slot))
-  return await warehouse.query<RecipientRow>(NEWEST_RECIPIENTS, { chain, slots, proven: PROVEN_CLASSES })
+  const blocks = await warehouse.query<{ proposer_index: number; slot: string }>(NEWEST_DAYS, { chain, indices })
+  // All blocks of a proposer's day are asked for together: what one of them paid, others may tell.
+  const days = [...Map.groupBy(blocks, (block) => block.proposer_index).values()]
+  const found: RecipientRow[] = []
+  for (const some of inStatements(days, NUMBERS_PER_STATEMENT, ({ length }) => length)) {
+    const slots = some.flat().map(({ slot }) => BigInt(slot))
+    found.push(...(await warehouse.query<RecipientRow>(NEWEST_RECIPIENTS, { chain, slots, proven: PROVEN_CLASSES })))
+  }
+  return found
 }

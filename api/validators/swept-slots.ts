@@ -1,7 +1,7 @@
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
 import { IS_WITHDRAWAL } from '../../schemas/tables/rewards.ts'
+import { inStatements } from '../../schemas/tables/statement-parts.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
-import { inStatements } from '../http/seen-validators.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import { validatorStates } from '../http/validator-states.ts'
 

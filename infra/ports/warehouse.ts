@@ -55,7 +55,7 @@ export interface WordsReader extends WarehouseReader {
  * The projection of the log that is asked questions: ClickHouse, in-process or over HTTP.
  *
  * Guarantees: when `insert` resolves, every later `query` sees the rows; parameters are bound by the server, never pasted
- * into the text; 64-bit and wider integers come back as decimal strings; a long query keeps neither inserts nor a few other
+ * into the text, and refused (AppError `warehouse`) where they are longer than a server takes (`PARAMETER_BYTES_MAX`); 64-bit and wider integers come back as decimal strings; a long query keeps neither inserts nor a few other
  * queries waiting.
  * Not promised: transactions over several inserts, uniqueness (tables keep the newest version of a key: read with FINAL).
  */

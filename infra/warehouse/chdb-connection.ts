@@ -29,7 +29,7 @@ const INSERTS_AT_ONCE = 7
 const OTHER_THREADS = INSERTS_AT_ONCE + 4
 /** It may take minutes, for which no other command is to wait. */
 const MERGE = /^OPTIMIZE\b/
-/** A statement with its parameters: 20,000 public keys in one list are 2 MB. */
+/** A statement, or what binds all of its parameters: each of these may have 128 KiB (`PARAMETER_BYTES_MAX`). */
 const STATEMENT_BYTES_MAX = 64 * 1024 * 1024
 
 /** ClickHouse inside this process. */

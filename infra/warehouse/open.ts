@@ -12,6 +12,7 @@ import { AppError } from '../../schemas/errors.ts'
 import type { InsertColumns, QueryLimits, QueryParams, Warehouse } from '../ports/warehouse.ts'
 import { openChdbEngine, storeOf } from './chdb-connection.ts'
 import { blockRows, encodeNativeBlock, sliceColumns } from './native.ts'
+import { checkParameterSizes } from './parameter-sizes.ts'
 import { TableWrites } from './table-writes.ts'
 import { toQueryError, toWarehouseError } from './warehouse-error.ts'
 
@@ -292,7 +293,7 @@ function createWarehouse(
       const result = await client.query({
         query,
         format: 'JSONEachRow',
-        query_params: toClientParams(params),
+        query_params: toClientParams(query, params),
         ...asked,
       })
       return await result.json<Row>()
@@ -301,7 +302,7 @@ function createWarehouse(
   const selectWords = (sql: string, params: QueryParams, limits: QueryLimits): Promise<Uint32Array> =>
     limited(limits, 0, async (asked) => {
       const query = `${sql}\nFORMAT RowBinary`
-      const { stream } = await client.exec({ query, query_params: toClientParams(params), ...asked })
+      const { stream } = await client.exec({ query, query_params: toClientParams(sql, params), ...asked })
       const pieces: Uint8Array[] = await stream.toArray()
       const bytes = pieces.reduce((sum, { length }) => sum + length, 0)
       if (bytes % WORD_BYTES !== 0)
@@ -355,7 +356,7 @@ function createWarehouse(
     async command(sql, params = {}) {
       if (!/^\s*INSERT\b/i.test(sql)) typesOfTable.clear()
       try {
-        await writing.command(sql, () => client.command({ query: sql, query_params: toClientParams(params) }))
+        await writing.command(sql, () => client.command({ query: sql, query_params: toClientParams(sql, params) }))
       } catch (error) {
         throw toWarehouseError(error)
       }
@@ -404,8 +405,9 @@ async function mergeParts({ client, engine, table, partitionId }: Merging, signa
   }
 }
 
-/** Booleans as 1 and 0, which both connections bind to Bool and to integers. */
-function toClientParams(params: QueryParams): Record<string, unknown> {
+/** Booleans as 1 and 0, which both connections bind to Bool and to integers. Throws where a server would refuse their sizes. */
+function toClientParams(sql: string, params: QueryParams): Record<string, unknown> {
+  checkParameterSizes(sql, params)
   return Object.fromEntries(
     Object.entries(params).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]),
   )

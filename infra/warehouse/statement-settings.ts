@@ -28,7 +28,7 @@ export function toParameterAssignments(sql: string, params: QueryParams): string
 }
 
 /** A value as ClickHouse reads parameters: its text format with escapes. */
-function toParameterText(value: QueryParams[string]): string {
+export function toParameterText(value: QueryParams[string]): string {
   if (typeof value === 'string') return escapeText(value)
   if (!Array.isArray(value)) return String(value)
   return `[${value.map((item) => (typeof item === 'string' ? `'${escapeText(item)}'` : String(item))).join(',')}]`

@@ -4,6 +4,7 @@ import { type ChainClock, type DayNumber, dayOfSlot, firstSlotOfDay, formatDay }
 import type { EpochsRetracted } from '../../schemas/events/log-facts.ts'
 import { CodedTexts } from '../../schemas/tables/coded-texts.ts'
 import { FAMILIES, PROJECTIONS, type Projection } from '../../schemas/tables/projections.ts'
+import { askInParts, inStatements, KEYS_PER_STATEMENT } from '../../schemas/tables/statement-parts.ts'
 import { chainClock } from '../rewards/days.ts'
 import { sumMonth } from '../rewards/months.ts'
 import { type LogFacts, takenBackBy } from './log-facts.ts'
@@ -157,10 +158,11 @@ export async function takeBackSettlements(
 /** Ids of the facts whose rows have not been dropped yet. */
 async function notDropped(warehouse: Warehouse, facts: LogFacts): Promise<ReadonlySet<string>> {
   const ids = takenBackBy(facts)
-  if (ids.length === 0) return new Set()
-  const rows = await warehouse.query<{ removal_id: string }>(
-    'SELECT removal_id FROM dropped_chains WHERE has({ids:Array(String)}, removal_id)',
-    { ids },
+  const rows = await askInParts(ids, KEYS_PER_STATEMENT, (some) =>
+    warehouse.query<{ removal_id: string }>(
+      'SELECT removal_id FROM dropped_chains WHERE has({ids:Array(String)}, removal_id)',
+      { ids: some },
+    ),
   )
   const dropped = new Set(rows.map((row) => row.removal_id))
   return new Set(ids.filter((id) => !dropped.has(id)))
@@ -189,25 +191,33 @@ export async function takeBack(warehouse: Warehouse, late: readonly LateRows[]):
       places.set(table, ofTable.set(chain, [...(ofTable.get(chain) ?? []), { version, bounds }]))
     }
   }
-  for (const [table, ofTable] of places) {
-    for (const [chain, some] of ofTable) {
-      const params: Record<string, QueryParams[string]> = { chain }
-      const conditions = some.map(({ version, bounds }, i) => {
-        const within = bounds.map(({ column, first, last, isBytes }) => {
-          if (typeof first === 'bigint') return `toInt64(${column}) BETWEEN ${first} AND ${last}`
-          const [from, to] = [`${column}_${i}_first`, `${column}_${i}_last`]
-          Object.assign(params, { [from]: first, [to]: last })
-          return `${isBytes ? 'lower(hex' : '(toString'}(${column})) BETWEEN {${from}:String} AND {${to}:String}`
-        })
-        return `(${[`version = ${version}`, ...within].join(' AND ')})`
-      })
-      await warehouse.command(
-        `DELETE FROM ${table} WHERE chain = {chain:String} AND (${conditions.join(' OR ')})`,
-        params,
-      )
-    }
-  }
+  for (const [table, ofTable] of places)
+    for (const [chain, all] of ofTable)
+      for (const some of inStatements(all, PLACES_PER_STATEMENT)) await deleteAt(warehouse, { table, chain, some })
 }
+
+interface Places {
+  readonly table: Projection
+  readonly chain: string
+  readonly some: readonly Place[]
+}
+
+async function deleteAt(warehouse: Warehouse, { table, chain, some }: Places): Promise<void> {
+  const params: Record<string, QueryParams[string]> = { chain }
+  const conditions = some.map(({ version, bounds }, i) => {
+    const within = bounds.map(({ column, first, last, isBytes }) => {
+      if (typeof first === 'bigint') return `toInt64(${column}) BETWEEN ${first} AND ${last}`
+      const [from, to] = [`${column}_${i}_first`, `${column}_${i}_last`]
+      Object.assign(params, { [from]: first, [to]: last })
+      return `${isBytes ? 'lower(hex' : '(toString'}(${column})) BETWEEN {${from}:String} AND {${to}:String}`
+    })
+    return `(${[`version = ${version}`, ...within].join(' AND ')})`
+  })
+  await warehouse.command(`DELETE FROM ${table} WHERE chain = {chain:String} AND (${conditions.join(' OR ')})`, params)
+}
+
+/** Each has a condition of half a kilobyte, beside its bounds. */
+const PLACES_PER_STATEMENT = 100
 
 /** Where the rows of one event lie in a table. */
 interface Place {

@@ -1,6 +1,7 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { bytesSql, STATEMENT_TEXT_MAX } from '../../schemas/tables/literals.ts'
+import { bytesSql } from '../../schemas/tables/literals.ts'
 import { TOTAL_KINDS } from '../../schemas/tables/nft.ts'
+import { STATEMENT_TEXT_MAX } from '../../schemas/tables/statement-parts.ts'
 import type { TimeSlices } from '../loop/time-slices.ts'
 import { type FoldState, keysOf, type Sizes, TOKEN_ID, TOKEN_KEY } from './fold-state.ts'
 import type { Span } from './read-step.ts'

@@ -1,6 +1,7 @@
 import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
 import { blockRevenuesSql, isProvenClass } from '../../schemas/tables/block-revenues.ts'
 import type { RevenueClass } from '../../schemas/tables/execution.ts'
+import { inStatements } from '../../schemas/tables/statement-parts.ts'
 import { type FeeRate, knownRate, rateAt, splitRevenue } from './settlement.ts'
 
 /** Rows of one read and insert: an account's whole history may be more than one result can hold. */
@@ -10,9 +11,6 @@ const SETTLED_PER_INSERT_MAX = 50_000
 export type SettlementScope =
   | { readonly by: 'slots'; readonly chain: string; readonly from: number; readonly to: number }
   | { readonly by: 'accounts'; readonly accounts: readonly string[] }
-
-/** Of one question: their indices have to fit into one parameter of a server, 128 KiB (http_max_field_value_size). */
-const PROPOSERS_PER_QUESTION_MAX = 10_000
 
 interface ProposersRow {
   readonly chain: string
@@ -107,12 +105,9 @@ export async function settleBlocks(
   const chains = await warehouse.query<ProposersRow>(proposersSql(blocks, accounts), params)
   if (chains.length === 0) return
   const rates = await feeRates(warehouse)
-  for (const { chain, proposers } of chains) {
-    for (let from = 0; from < proposers.length; from += PROPOSERS_PER_QUESTION_MAX) {
-      const some = proposers.slice(from, from + PROPOSERS_PER_QUESTION_MAX)
+  for (const { chain, proposers } of chains)
+    for (const some of inStatements(proposers))
       await settlePages(warehouse, { sql, params: { ...params, chain, proposers: some }, rates, rowsMax })
-    }
-  }
 }
 
 interface Paging {

@@ -1,8 +1,6 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import { inStatements } from '../../schemas/tables/statement-parts.ts'
 import { LOOKS_SQL, untoldFactsSql } from '../../schemas/tables/untold-keys.ts'
-
-/** Indices of one statement: a server takes 128 KiB in one parameter. */
-const INDICES_PER_STATEMENT = 10_000
 
 /** A tracked key of which no epoch of its chain has told anything, though the registry has it, or may have. */
 export interface UntoldValidator {
@@ -110,8 +108,7 @@ async function toldBefore(
 ): Promise<ReadonlySet<number>> {
   const indices = candidates.filter((row) => row.is_registered === 1).map((row) => row.validator_index)
   const told = new Set<number>()
-  for (let at = 0; at < indices.length; at += INDICES_PER_STATEMENT) {
-    const some = indices.slice(at, at + INDICES_PER_STATEMENT)
+  for (const some of inStatements(indices)) {
     const rows = await warehouse.query<{ validator_index: number }>(TOLD, { chain, indices: some })
     for (const { validator_index: index } of rows) told.add(index)
   }

@@ -1,9 +1,8 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
+import { inStatements } from '../../schemas/tables/statement-parts.ts'
 import type { StatusSince } from './decide-statuses.ts'
 
-/** Indices for one statement: of 11 characters each, far below 128 KiB. */
-const INDICES_PER_STATEMENT = 5_000
 /** After the program was stopped for longer, what a validator was in between is left out: four weeks of mainnet. */
 const LOOKED_BACK_EPOCHS_MAX = 6_750
 
@@ -21,11 +20,11 @@ export async function passedStatuses(
 ): Promise<ReadonlyMap<number, readonly StatusSince[]>> {
   const passed = new Map<number, StatusSince[]>()
   const epochs = { from: Math.max(from, to - LOOKED_BACK_EPOCHS_MAX), to }
-  for (let at = 0; at < indices.length; at += INDICES_PER_STATEMENT) {
+  for (const some of inStatements(indices)) {
     const rows = await warehouse.query<{ validator_index: number; status: number; first: number }>(PASSED, {
       chain,
       ...epochs,
-      indices: indices.slice(at, at + INDICES_PER_STATEMENT),
+      indices: some,
     })
     for (const { validator_index: index, status, first } of rows) {
       const name = VALIDATOR_STATUSES[status]

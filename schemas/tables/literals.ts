@@ -1,9 +1,6 @@
 // Values written into statements: a parameter takes the engine longer to understand than to look up what is asked for, and a call of
 // unhex() for each of many values five times as long as their escapes. Nothing gets here but what was checked.
 
-/** Of one statement with what is written into it; a server takes a little more (max_query_size, 256 KiB). */
-export const STATEMENT_TEXT_MAX = 240 * 1024
-
 const HEX = /^(?:[0-9a-f]{2})*$/
 
 /** Bytes of hex without 0x, lower-case, as the engine compares them without a function. */
@@ -27,15 +24,21 @@ const RUNS_MAX = 16
  * compare with the ends of a run of ten thousand takes the engine half as long as to understand so many numbers and look for each row's among them.
  */
 export function indicesSql(column: string, indices: readonly number[]): string {
-  const runs: { readonly first: number; last: number }[] = []
-  for (const index of indices) {
-    const run = runs.at(-1)
-    if (run !== undefined && index === run.last + 1) run.last = index
-    else runs.push({ first: index, last: index })
-    if (runs.length > RUNS_MAX) return `${column} IN (${indices.map(indexSql).join(', ')})`
-  }
+  const runs = runsOf(indices)
+  if (runs.length > RUNS_MAX) return `${column} IN (${indices.map(indexSql).join(', ')})`
   if (runs.length === 0) return '0'
   return `(${runs.map(({ first, last }) => `${column} BETWEEN ${indexSql(first)} AND ${indexSql(last)}`).join(' OR ')})`
+}
+
+/** Runs of numbers that follow on each other, of such as ascend; both ends are of the run. */
+export function runsOf(numbers: readonly number[]): readonly { readonly first: number; readonly last: number }[] {
+  const runs: { readonly first: number; last: number }[] = []
+  for (const number of numbers) {
+    const run = runs.at(-1)
+    if (run !== undefined && number === run.last + 1) run.last = number
+    else runs.push({ first: number, last: number })
+  }
+  return runs
 }
 
 function indexSql(index: number): string {

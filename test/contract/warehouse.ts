@@ -4,6 +4,7 @@ import type { InsertColumns, QueryLimits, Warehouse } from '../../infra/ports/wa
 import { migrate } from '../../infra/warehouse/migrate.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { CodedTexts } from '../../schemas/tables/coded-texts.ts'
+import { KEYS_PER_STATEMENT } from '../../schemas/tables/statement-parts.ts'
 
 /** Limits that `open` must pass on, small enough to be reached in a test. */
 export const CONTRACT_ROWS_MAX = 200_000
@@ -254,15 +255,28 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
       expect(row?.v).toEqual(expected)
     })
 
-    test('binds a list of many thousand keys', async () => {
-      const keys = Array.from({ length: 20_000 }, (_, at) => `0x${at.toString(16).padStart(96, '0')}`)
+    const keysOf = (count: number) => Array.from({ length: count }, (_, at) => `0x${at.toString(16).padStart(96, '0')}`)
+
+    test('binds a list of as many keys as are asked for at once', async () => {
+      const keys = keysOf(KEYS_PER_STATEMENT)
       const rows = await warehouse.query(
-        'SELECT length({keys:Array(String)}) AS n, {keys:Array(String)}[20000] AS last',
-        {
-          keys,
-        },
+        'SELECT length({keys:Array(String)}) AS n, {keys:Array(String)}[{n:UInt32}] AS last',
+        { keys, n: keys.length },
       )
-      expect(rows).toEqual([{ n: '20000', last: keys.at(-1) }])
+      expect(rows).toEqual([{ n: String(keys.length), last: keys.at(-1) }])
+    })
+
+    test('refuses a list that is longer than a server takes, whichever way it is sent', async () => {
+      const params = { keys: keysOf(1_400) }
+      const refusal = 'The parameter keys of a statement has 141401 bytes: a server takes 131072.'
+      const sql = 'SELECT toUInt32(length({keys:Array(String)})) AS n'
+      const table = await createTable('n UInt32')
+      for (const ask of [
+        () => warehouse.query(sql, params),
+        () => warehouse.queryWords(sql, params),
+        () => warehouse.command(`INSERT INTO ${table} ${sql}`, params),
+      ])
+        expect(await failure(ask())).toMatchObject({ code: 'warehouse', message: refusal, retryable: false })
     })
 
     test('binds parameters of commands', async () => {

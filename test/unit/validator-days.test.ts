@@ -3,6 +3,7 @@ import type { Standing } from '../../api/http/standings.ts'
 import type { Horizon } from '../../api/rewards/horizon.ts'
 import { validatorDays } from '../../api/rewards/validator-days.ts'
 import type { QueryParams, WordsReader } from '../../infra/ports/warehouse.ts'
+import { checkParameterSizes } from '../../infra/warehouse/parameter-sizes.ts'
 import { formatDay } from '../../schemas/eth/time.ts'
 
 const DAY = 20_000
@@ -35,6 +36,7 @@ function tables(validators: number) {
         }))
         return seen as Row[]
       }
+      checkParameterSizes(sql, params)
       asked.push(params)
       const days = [DAY, DAY + 1, DAY + 2, DAY + 3].map(formatDay)
       const isAsked = (day: string) => String(params.from) <= day && day < String(params.to)
@@ -79,4 +81,11 @@ test('reads the days of all validators of an account once, unless they are too m
   const large = tables(1_000)
   for (const index of [1, 2, 3]) await large.ask([index], DAY, DAY + 1)
   expect(large.asked.map(({ indices }) => indices)).toEqual([[1], [2], [3]])
+})
+
+test('finds a day of more validators than one statement may name', async () => {
+  const { asked, ask } = tables(25_000)
+  const all = Array.from({ length: 25_000 }, (_, index) => index)
+  expect(await ask(all, DAY, DAY + 1)).toEqual(all.map((index) => `${index} on 2024-10-04`))
+  expect(asked).toHaveLength(3)
 })
