@@ -1,15 +1,20 @@
 import { checksumAddress } from '../../schemas/eth/address.ts'
-import { formatLocalTime } from '../../schemas/eth/time.ts'
+import { DAY_OFFSET_SEC, type DayNumber, formatLocalTime } from '../../schemas/eth/time.ts'
 import { formatEthFromWei } from '../../schemas/eth/units.ts'
+import type { Completeness } from '../../schemas/routes/rewards/completeness.ts'
 import { type SettledReward, settledRewards } from '../../schemas/routes/rewards/settled-rewards.ts'
 import { pageOf } from '../http/cursor.ts'
 import { operation, type RequestScope } from '../http/operation.ts'
+import { expectedDays } from './account-days.ts'
 import { answerFigures, completenessOf } from './completeness.ts'
 import { dayWindow } from './day-window.ts'
-import { horizonOf } from './horizon.ts'
-import { type Days, spansOf, withinLife } from './kept-spans.ts'
+import { expectedValidators } from './expected-validators.ts'
+import { type Horizon, horizonOf } from './horizon.ts'
+import { type Days, reportSpansOf, spansOf, withinLife } from './kept-spans.ts'
 import { type SettlementRecord, settlementsAtOnce, settlementsOf } from './select-settlements.ts'
+import { missingDays, missingOf } from './shown-days.ts'
 import { settledIncome } from './tax-entries.ts'
+import { validatorDays } from './validator-days.ts'
 
 export const settledRewardsOperation = operation(
   settledRewards,
@@ -27,7 +32,9 @@ export const settledRewardsOperation = operation(
     })
     if (page.status === 'refused') return page
     const data = { rewards: page.items.map(toSettledReward), ...sumsOf(records) }
-    return answerFigures(data, page, completenessOf(await horizonOf(scope.standing), window))
+    const horizon = await horizonOf(scope.standing)
+    const completeness = await completenessOfSettled(scope, horizon, { days: window, indices: query.validator_indexes })
+    return answerFigures(data, page, completeness)
   },
   async ({ query }, scope) => {
     const window = dayWindow(scope.nowMs, query, 'month', 'any')
@@ -36,7 +43,7 @@ export const settledRewardsOperation = operation(
     const isWanted = wantedBy(query.validator_indexes)
     return {
       status: 'report',
-      completeness: completenessOf(horizon, window),
+      completeness: await completenessOfSettled(scope, horizon, { days: window, indices: query.validator_indexes }),
       // Of a chain that was removed, locked records and corrections stay: there is no horizon, and they are all that there is.
       rows:
         horizon === undefined
@@ -46,6 +53,37 @@ export const settledRewardsOperation = operation(
     }
   },
 )
+
+interface SettledWindow {
+  readonly days: Days
+  /** None mean all validators. */
+  readonly indices: readonly number[]
+}
+
+/** Whose day is whole lacks no block of it, whether or not its balances are explained. */
+async function completenessOfSettled(
+  scope: RequestScope,
+  horizon: Horizon | undefined,
+  { days, indices }: SettledWindow,
+): Promise<Completeness> {
+  if (horizon === undefined) return completenessOf(horizon, days)
+  const reading = { ...scope, servesUnproven: true }
+  const spans = reportSpansOf(days, horizon)
+  if (indices.length === 0) {
+    const expected = await Array.fromAsync(spans, (span) => expectedDays(reading, horizon, span))
+    return completenessOf(horizon, days, missingOf(expected.flat()))
+  }
+  const wanted = new Set(indices)
+  const rows = await Array.fromAsync(spans, (span) => validatorDays(scope, horizon, { indices: wanted, days: span }))
+  const rowsOf = Map.groupBy(rows.flat(), ({ validator_index }) => validator_index)
+  const missing = new Map<DayNumber, number>()
+  for (const one of await expectedValidators(scope, horizon)) {
+    if (one.index === undefined || !wanted.has(one.index)) continue
+    const own = missingDays(horizon, [one], { days, offsetSec: DAY_OFFSET_SEC }, rowsOf.get(one.index) ?? [])
+    for (const [day, count] of own) missing.set(day, (missing.get(day) ?? 0) + count)
+  }
+  return completenessOf(horizon, days, missing)
+}
 
 /** Newest first, as the list: a month of them is in memory. */
 async function* readBySpans(scope: RequestScope, { from, to }: Days, isWanted: (record: SettlementRecord) => boolean) {

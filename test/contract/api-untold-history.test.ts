@@ -48,9 +48,17 @@ beforeAll(async () => {
 
 afterAll(() => fixture[Symbol.asyncDispose]())
 
+const of = (path: string, accept = 'application/json') =>
+  fetch(`${fixture.api.url}/ethereum/mainnet/${TOKEN}/api/v1/${path}`, { headers: { accept } })
+
 async function get(path: string) {
-  const response = await fetch(`${fixture.api.url}/ethereum/mainnet/${TOKEN}/api/v1/validator/${path}`)
-  return await response.json()
+  return await (await of(`validator/${path}`)).json()
+}
+
+/** Of the settlements of some indices; no index means all. */
+async function settledCompleteness(indices: string) {
+  const response = await of(`cloud/validator/el/settle/rewards?${DAYS}&validator_indexes=${indices}`)
+  return (await response.json()).completeness
 }
 
 async function graphql(query: string, { api = fixture.api, token = TOKEN }: { api?: Api; token?: string } = {}) {
@@ -85,6 +93,7 @@ const completenessOf = async (index = OLD) => ({
   totals: await completenessOfTotals(),
   days: (await get(`daily-rewards?${DAYS}`)).completeness,
   own: (await get(`rewards?pubkey=${pubkeyOf(index)}&${DAYS}`)).completeness,
+  settled: await settledCompleteness(''),
 })
 /** REST's, which GraphQL has as well. */
 async function completenessOfTotals() {
@@ -103,11 +112,11 @@ async function completenessOfTotals() {
   return completeness
 }
 const NONE = { state: 'complete', incomplete: [] }
-const NOTHING_LACKS = { totals: NONE, days: NONE, own: NONE }
+const NOTHING_LACKS = { totals: NONE, days: NONE, own: NONE, settled: NONE }
 const incomplete = (...days: readonly ReturnType<typeof lacking>[]) => ({ state: 'incomplete', incomplete: days })
 const BOTH = incomplete(lacking('2026-11-18', '2026-11-20'))
 /** Totals go on to the newest epoch, of the day after them. */
-const ALL_LACK = { totals: incomplete(lacking('2026-11-18', '2026-11-21')), days: BOTH, own: BOTH }
+const ALL_LACK = { totals: incomplete(lacking('2026-11-18', '2026-11-21')), days: BOTH, own: BOTH, settled: BOTH }
 
 test('what the log does not have of a validator is no day without income', async () => {
   for (const path of ['total-rewards', `daily-rewards?${DAYS}`])
@@ -146,6 +155,13 @@ test('GraphQL shows final days of which nothing is there, and what they lack', a
   expect(byOffset.validators.nodes).toEqual([{ localDays: [{ ...ofValidator, level: null }] }])
   // Who has no validator lacks nothing.
   expect(await graphql(`{ days(${window}) { date } }`, { token: 'token-of-empty' })).toEqual({ days: [] })
+})
+
+test('settlements lack the blocks of whom the log does not have, so far as these are asked for', async () => {
+  expect(await settledCompleteness(`${JOINER},${OLD}`)).toMatchObject(BOTH)
+  expect(await settledCompleteness(`${JOINER}`)).toMatchObject(NONE)
+  const csv = await of(`cloud/validator/el/settle/rewards?${DAYS}`, 'text/csv')
+  expect(csv.headers.get('x-completeness')).toContain('state=incomplete')
 })
 
 test('what a backfill brings is not missing any more', async () => {
