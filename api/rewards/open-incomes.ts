@@ -35,14 +35,15 @@ interface OpenRow extends IncomeRow {
 
 // Of all proposers that the chain's accounts have: what makes revenues takes a tenth of a second to begin, whoever is asked about.
 const OPEN_REVENUES = `
-  SELECT toUInt16(day) AS day, validator_index, revenue
+  SELECT toUInt16(day) AS day, validator_index, revenue, blocks_unread
   FROM (${dayRevenuesSql((index) => `${index} IN (SELECT validator_index FROM validators WHERE chain = {chain:String})`, OPEN_EPOCHS)})
-  WHERE revenue > 0`
+  WHERE revenue > 0 OR blocks_unread > 0`
 
 interface OpenRevenueRow {
   readonly day: DayNumber
   readonly validator_index: number
   readonly revenue: string
+  readonly blocks_unread: number
 }
 
 type OpenRevenues = ReadonlyMap<number, readonly OpenRevenueRow[]>
@@ -62,7 +63,9 @@ export async function openIncomes(
   return consensus.map((income) => {
     const own = revenues.get(income.index) ?? []
     const counted = own.filter(({ day }) => income.explained.some((one) => one.day === day))
-    return { ...income, elRewardWei: counted.reduce((sum, { revenue }) => sum + BigInt(revenue), 0n) }
+    const isUnread = (day: DayNumber) => own.some((one) => one.day === day && one.blocks_unread > 0)
+    const explained = income.explained.map((one) => (isUnread(one.day) ? { ...one, lacksBlocks: true } : one))
+    return { ...income, explained, elRewardWei: counted.reduce((sum, { revenue }) => sum + BigInt(revenue), 0n) }
   })
 }
 

@@ -16,6 +16,8 @@ export interface ToldDay {
   readonly day: DayNumber
   readonly firstEpoch: number
   readonly epochs: number
+  /** Of a block that it proposed the execution block is not there: what it paid is not known. */
+  readonly lacksBlocks?: boolean
 }
 
 /** Epochs that begin in an open day, up to the horizon, of which everybody who is expected should have a row. */
@@ -27,7 +29,7 @@ interface OpenDay {
 
 /**
  * How many of the validators the days lack that are not over at the horizon: those that are activated by then, and of which an epoch is not there
- * from their activation on, or is not explained. `told` is by index. Days before such a one are closed, or `completenessOf` tells them as a whole.
+ * from their activation on, or is not explained, or an execution block. `told` is by index. Days before such a one are closed, or `completenessOf` tells them as a whole.
  */
 export function lacksOfRunningDays(
   horizon: Horizon,
@@ -51,7 +53,7 @@ export function lacksOfRunningDays(
 /** Rows of one that joins the registry during the day begin later than the day, and before it is activated. */
 function isWhole({ day, firstEpoch, lastEpoch }: OpenDay, activation: bigint, told: readonly ToldDay[]): boolean {
   const own = told.find((one) => one.day === day)
-  if (own === undefined || own.epochs !== lastEpoch - own.firstEpoch + 1) return false
+  if (own === undefined || own.lacksBlocks === true || own.epochs !== lastEpoch - own.firstEpoch + 1) return false
   return own.firstEpoch <= firstEpoch || BigInt(own.firstEpoch) <= activation
 }
 

@@ -1,5 +1,6 @@
 import { blockRevenuesSql, CLAIMED_CLASSES_SQL } from './block-revenues.ts'
 import { newestToldSql } from './day-levels.ts'
+import { NO_EXECUTION_BLOCK } from './execution.ts'
 import { IS_SLASHING, IS_WITHDRAWAL } from './rewards.ts'
 
 /** Condition on rows of `validator_epochs`: at the epoch's end the validator has duties, and earns or loses by them. */
@@ -143,7 +144,7 @@ export function consensusPartsSql(epochs: string): string {
 
 /**
  * What the blocks of proposers paid, by UTC+8 day: the part of `validatorDaysSql` that is revenue, with its parameters. A block counts on a
- * day of which the proposer has a row there.
+ * day of which the proposer has a row there. `blocks_unread` are those whose execution block is not there: what they paid is in no sum yet.
  */
 export function dayRevenuesSql(
   validators?: (index: string) => string,
@@ -156,6 +157,7 @@ export function dayRevenuesSql(
     SELECT
       ${day} AS day, proposer_index AS validator_index, sum(revenue_wei) AS revenue, toUInt32(count()) AS blocks,
       toUInt32(countIf(revenue_class IN ${CLAIMED_CLASSES_SQL})) AS blocks_unexplained,
+      toUInt32(countIf(revenue_class = '' AND block_hash != '${NO_EXECUTION_BLOCK}')) AS blocks_unread,
       sumIf(claimed_wei, revenue_class IN ${CLAIMED_CLASSES_SQL}) AS unexplained, sum(version) AS versions
     FROM (${blockRevenuesSql(`f.chain = {chain:String} AND ${blocks} ${mine}`)})
     WHERE ${isAsked(day)} ${countedIn(epochs)}

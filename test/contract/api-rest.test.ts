@@ -10,6 +10,7 @@ import {
   type ApiFixture,
   addressOf,
   FAR,
+  hashOf,
   insertRows,
   moveTables,
   OPERATIONS,
@@ -22,6 +23,7 @@ const DAILY = '/api/v1/validator/daily-rewards'
 const TOTAL = '/api/v1/validator/total-rewards'
 const SETTLED = '/api/v1/cloud/validator/el/settle/rewards'
 const DETAILS = '/api/v1/validator/details'
+const NOON = '2026-11-20 04:00:00'
 
 let fixture: ApiFixture
 beforeAll(async () => {
@@ -170,6 +172,26 @@ describe('total rewards', () => {
       },
     ])
     expect(body.pagination).toEqual({ page: 1, limit: 10, total: 3 })
+  })
+
+  test('lack the running day of whose block the execution part is not there, until it comes', async () => {
+    const totalsOf11 = async () => {
+      const { data, completeness } = (await ask(TOTAL)).body
+      return { el: data.validator_details[1].el_total_reward, lacks: completeness.incomplete }
+    }
+    const lacks = [{ start_date: '2026-11-20', end_date: '2026-11-21', validators_missing: 1 }]
+    expect(await totalsOf11()).toEqual({ el: '0', lacks })
+    const block = { block_hash: hashOf(14_402), block_number: 14_402, coinbase: addressOf(14_402), time: NOON }
+    const tell = async (version: number, is_deleted: number) => {
+      await insertRows(fixture.warehouse, 'execution_blocks', [
+        { ...block, priority_fees_wei: 5n, version, is_deleted },
+      ])
+      await moveTables(fixture.warehouse)
+    }
+    await tell(10, 0)
+    expect(await totalsOf11()).toEqual({ el: '0.000000000000000005', lacks: [] })
+    await tell(11, 1)
+    expect(await totalsOf11()).toEqual({ el: '0', lacks })
   })
 
   test('aggregates over all validators whatever the page', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Api, openApi } from '../../api/http/server.ts'
 import { readWithheld } from '../../commands/withheld-status.ts'
 import { unprovenDays } from '../../processors/rewards/unproven-days.ts'
-import { insertRows, moveTables, openApiFixture, pubkeyOf, TOKEN } from './api-fixture.ts'
+import { addressOf, hashOf, insertRows, moveTables, openApiFixture, pubkeyOf, TOKEN } from './api-fixture.ts'
 
 // Validator 11 earned 500 gwei on 2026-11-19; here its balance of that day changed by what nothing explains.
 
@@ -23,6 +23,14 @@ beforeAll(async () => {
   ])
   const closed = { day: '2026-11-19', first_slot: 7184, last_slot: 14383, validators: 4, validators_unexplained: 1 }
   await insertRows(fixture.warehouse, 'closed_days', [{ ...closed, version: 60 }])
+  // The one of 11's block on the open day, which was reverted.
+  const block = {
+    block_hash: hashOf(14_402),
+    block_number: 14_402,
+    time: '2026-11-20 00:02:00',
+    coinbase: addressOf(1),
+  }
+  await insertRows(fixture.warehouse, 'execution_blocks', [{ ...block, version: 60, is_deleted: 0 }])
 })
 
 afterAll(async () => {

@@ -40,6 +40,11 @@ const LATE = { firstEpoch: 12, epochs: 2 }
 test.each<readonly [what: string, lacks: boolean, given: Case]>([
   ['every epoch so far', false, { told: { firstEpoch: 10, epochs: 4 } }],
   ['nothing', true, {}],
+  [
+    'every epoch, and not the execution block of a proposal',
+    true,
+    { told: { firstEpoch: 10, epochs: 4, lacksBlocks: true } },
+  ],
   ['all but one', true, { told: { firstEpoch: 10, epochs: 3 } }],
   ['what came since it was tracked', true, { told: LATE }],
   ['what came since it joined the registry, before it was active', false, { activation: 13, told: LATE }],
