@@ -119,5 +119,6 @@ export function toSettledReward(row: SettlementRecord): SettledReward {
     service_fee: formatEthFromWei(BigInt(row.service_fee_wei)),
     reward_time: formatLocalTime(row.time_sec),
     block_number: Number(row.block_number),
+    reason: row.kind === 'correction' ? row.reason : null,
   }
 }

@@ -14,7 +14,7 @@ import { settlementsOf } from './select-settlements.ts'
 import { sumsOf, toSettledReward } from './settled-rewards.ts'
 import { missingOf } from './shown-days.ts'
 
-/** Some 450 bytes each. A third of all blocks of mainnet in a month are 75,000. */
+/** Some 460 bytes each. A third of all blocks of mainnet in a month are 75,000. */
 const SETTLEMENTS_MAX = 100_000
 
 export const statementOperation = operation(statement, async ({ query: { month } }, scope) => {

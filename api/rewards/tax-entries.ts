@@ -25,20 +25,24 @@ export function incomeOfDay(
   ]
 }
 
-/** What the user is paid of a block, the fee subtracted, or what a correction gives or takes back. */
+/** What the user is paid of a block, the fee subtracted, or what a correction gives or takes back, and why. */
 export function settledIncome({
   kind,
   id,
   validator_index,
   user_reward,
   reward_time,
+  reason,
 }: SettledReward): readonly TaxEntry[] {
-  const what = kind === 'block' ? `Block ${id}` : `Correction ${id}`
+  const description =
+    kind === 'block'
+      ? `Block ${id} of validator ${validator_index}, less the fee`
+      : `Correction ${id} of validator ${validator_index}: ${reason}`
   return [
     {
       timeSec: Date.parse(`${reward_time.replace(' ', 'T')}+08:00`) / 1_000,
       amountEth: user_reward,
-      description: `${what} of validator ${validator_index}, less the fee`,
+      description,
     },
   ]
 }

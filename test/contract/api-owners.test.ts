@@ -172,7 +172,7 @@ describe('a correction', () => {
 
   test('is a record of its own among the settled ones, with signed amounts that the sums count', async () => {
     const before = await ask(TOKEN, SETTLED)
-    const correction = { account: 'demo', validator_index: 12, pubkey: pubkeyOf(12), reason: 'x', version: 1 }
+    const correction = { account: 'demo', validator_index: 12, pubkey: pubkeyOf(12), reason: '=x', version: 1 }
     await insertRows(fixture.warehouse, 'settlement_corrections', [
       {
         ...correction,
@@ -197,9 +197,11 @@ describe('a correction', () => {
         service_fee: '0.0005',
         reward_time: '2026-11-20 11:30:00',
         block_number: 0,
+        reason: '=x',
       },
       ...before.rewards,
     ])
+    expect(before.rewards.map(({ reason }: { reason: unknown }) => reason)).toEqual(before.rewards.map(() => null))
     expect(Number(after.sum_reward) - Number(before.sum_reward)).toBeCloseTo(-0.0015, 12)
     expect(Number(after.sum_service_fee) - Number(before.sum_service_fee)).toBeCloseTo(0.0005, 12)
     await insertRows(fixture.warehouse, 'settlement_corrections', [
@@ -222,7 +224,7 @@ describe('a correction', () => {
         settlements: {
           nodes: [
             { blockNumber: 14_299, reason: 'more is known of it' },
-            { blockNumber: null, reason: 'x' },
+            { blockNumber: null, reason: '=x' },
           ],
         },
       },
@@ -230,5 +232,16 @@ describe('a correction', () => {
     const filtered = async (index: number) => (await ask(TOKEN, `${SETTLED}?validator_indexes=${index}`)).rewards.length
     expect(await filtered(12)).toBe(3)
     expect(await filtered(10)).toBe(1)
+    const lines = async (accept: string) =>
+      (await (await fetch(`${fixture.base}${SETTLED}`, { headers: { accept } })).text()).split('\r\n')
+    const [header, , second, block] = await lines('text/csv')
+    expect(header).toMatch(/,block_number,reason$/)
+    expect(second).toMatch(/,0,'=x$/)
+    expect(block).toMatch(/^\d+,block,.*,\d+,$/)
+    expect((await lines('text/csv; profile=koinly'))[2]).toMatch(
+      /,-0\.0015,ETH,cost,Correction 4503599627370503 of validator 12: =x$/,
+    )
+    const { statement } = await ask(TOKEN, '/api/v1/validator/statement?month=2026-11')
+    expect(JSON.parse(statement).settlements).toMatchObject(again.rewards.toReversed())
   })
 })

@@ -223,7 +223,7 @@ describe('CSV', () => {
       ...body.data.validator_details.map((item: any) => Object.values(item).map(String)),
     ])
     expect((await csv(`${SETTLED}?validator_indexes=11`)).split('\r\n')[1]).toBe(
-      `300,block,${pubkeyOf(11)},11,${checksumAddress(addressOf(300))},0.0197237331857824,0.3,0.01380661323004768,0.00591711995573472,2026-11-19 00:00:00,300`,
+      `300,block,${pubkeyOf(11)},11,${checksumAddress(addressOf(300))},0.0197237331857824,0.3,0.01380661323004768,0.00591711995573472,2026-11-19 00:00:00,300,`,
     )
     expect(await csv(`/api/v1/validator/history?pubkey=${pubkeyOf(10)}`)).toMatch(/^step,time,slot,.*\r\nactive,/)
   })

@@ -263,6 +263,7 @@ describe('settled rewards', () => {
           service_fee: '0.00591711995573472',
           reward_time: '2026-11-20 11:00:00',
           block_number: 400,
+          reason: null,
         },
       ],
       sum_reward: '0.04141983969014304',

@@ -165,7 +165,11 @@ describe('what is known of a block late', () => {
     })
     const record = before.find(({ block_number }) => Number(block_number) === height)
     expect(correction?.pubkey).toBe(record?.pubkey)
-    expect(toSettledReward(correction as SettlementRecord)).toMatchObject({ kind: 'correction', block_number: height })
+    expect(toSettledReward(correction as SettlementRecord)).toMatchObject({
+      kind: 'correction',
+      block_number: height,
+      reason: correction?.reason,
+    })
     expect(sumsOf(after)).not.toEqual(sumsOf(before))
     // It is written once, and found by nobody again.
     expect(await corrected(setting)).toBe(0)

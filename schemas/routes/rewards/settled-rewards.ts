@@ -52,6 +52,9 @@ const SettledReward = Type.Object(
       description:
         'Height of the block; of a correction that of the block of which more is known than when its day was locked, 0 where it is of none.',
     }),
+    reason: Type.Union([Type.String(), Type.Null()], {
+      description: 'Why there is a correction, as whoever wrote it said it; null of a block.',
+    }),
   },
   { additionalProperties: false },
 )
@@ -111,6 +114,7 @@ export const settledRewards = defineRoute({
           service_fee: '0.00591711995573472',
           reward_time: '2023-07-01 08:00:11',
           block_number: 17600000,
+          reason: null,
         },
       ],
       sum_reward: '0.01380661323004768',
