@@ -5,6 +5,7 @@ import { WEBHOOK_KINDS } from '../../schemas/webhooks.ts'
 import type { Setting } from '../setting.ts'
 import type { tellFeeRecipients } from './fee-recipients.ts'
 import type { listOrders } from './orders.ts'
+import type { GuardOptions } from './settlement-guard.ts'
 import type { correctSettlement } from './settlements.ts'
 import type { createToken } from './tokens.ts'
 import type { showUsage } from './usage.ts'
@@ -32,6 +33,8 @@ export function addAdminCommands(program: Command, line: CommandLine): void {
 }
 
 const yes = () => new Option('--yes', 'change settlements that were served already, once it was said how many')
+const corrections = () =>
+  new Option('--corrections', 'where locked settlements are in the way, print each command that corrects them')
 const account = () => new Option('--account <name>', 'account name: a-z, 0-9, - and _').makeOptionMandatory()
 
 function addAccountCommands(admin: Command, { run }: CommandLine): void {
@@ -114,7 +117,7 @@ function addValidatorCommands(admin: Command, line: CommandLine): void {
   const { run, chainOption } = line
   const validators = admin.command('validators').description('whose validators are when, and where they are paid')
   addFeeRecipientCommand(validators, line)
-  type Options = { account: string; chain?: string; at?: string; watch?: boolean; yes?: boolean }
+  type Options = GuardOptions & { account: string; chain?: string; at?: string; watch?: boolean }
   validators
     .command('track')
     .description('make an account the owner of validators: their days and settlements are its own')
@@ -123,6 +126,7 @@ function addValidatorCommands(admin: Command, line: CommandLine): void {
     .option('--at <day>', 'first day, YYYY-MM-DD (UTC+8); default: all of history, of keys that nobody has had')
     .option('--watch', WATCH)
     .addOption(yes())
+    .addOption(corrections())
     .argument(...PUBKEYS)
     .action((pubkeys: string[], options: Options) =>
       run(async (setting) => (await import('./validators.ts')).trackValidators(setting, options, pubkeys)),
@@ -135,6 +139,7 @@ function addValidatorCommands(admin: Command, line: CommandLine): void {
     .option('--at <day>', 'first day on which they are nobody’s, YYYY-MM-DD (UTC+8)')
     .option('--watch', 'the account no longer watches them')
     .addOption(yes())
+    .addOption(corrections())
     .argument(...PUBKEYS)
     .action((pubkeys: string[], options: Options) =>
       run(async (setting) => (await import('./validators.ts')).untrackValidators(setting, options, pubkeys)),
@@ -147,8 +152,9 @@ function addValidatorCommands(admin: Command, line: CommandLine): void {
     .requiredOption('--at <day>', 'first day of the new owner, YYYY-MM-DD (UTC+8)')
     .addOption(chainOption())
     .addOption(yes())
+    .addOption(corrections())
     .argument(...PUBKEYS)
-    .action((pubkeys: string[], options: { from: string; to: string; at: string; chain?: string; yes?: boolean }) =>
+    .action((pubkeys: string[], options: GuardOptions & { from: string; to: string; at: string; chain?: string }) =>
       run(async (setting) => (await import('./validators.ts')).moveValidators(setting, options, pubkeys)),
     )
 }
@@ -164,6 +170,7 @@ function addFeeRecipientCommand(validators: Command, { run, chainOption }: Comma
     .option('--from <day>', 'first day that it holds for, YYYY-MM-DD (UTC+8); default: all of history')
     .addOption(chainOption())
     .addOption(yes())
+    .addOption(corrections())
     .argument(...PUBKEYS)
     .action((pubkeys: string[], options: FeeRecipientOptions) =>
       run(async (setting) => (await import('./fee-recipients.ts')).tellFeeRecipients(setting, options, pubkeys)),
@@ -179,7 +186,8 @@ function addFeeRateCommands(admin: Command, { run }: CommandLine): void {
     .requiredOption('--rate <fraction>', 'decimal fraction from 0 to 1, e.g. 0.1')
     .option('--from <day>', 'first day that it applies to, YYYY-MM-DD (UTC+8); default: today')
     .addOption(yes())
-    .action((options: { account: string; rate: string; from?: string; yes?: boolean }) =>
+    .addOption(corrections())
+    .action((options: GuardOptions & { account: string; rate: string; from?: string }) =>
       run(async (setting) => (await import('./fee-rates.ts')).setFeeRate(setting, options)),
     )
   feeRate

@@ -10,15 +10,15 @@ import { nowSec, type Setting } from '../setting.ts'
 import { addAccountFacts, checkedAccount, checkedDay, readAccountBook } from './account-facts.ts'
 import { identifiedOn } from './identified.ts'
 import { knownAccount } from './known-account.ts'
-import { guardBy } from './settlement-guard.ts'
+import { type GuardOptions, guardBy } from './settlement-guard.ts'
 
 /** Sets the account's fee rate from the start of a UTC+8 day on. */
 export async function setFeeRate(
   setting: Setting,
-  options: { readonly account: string; readonly rate: string; readonly from?: string; readonly yes?: boolean },
+  options: GuardOptions & { readonly account: string; readonly rate: string; readonly from?: string },
 ): Promise<void> {
   const account = checkedAccount(options.account)
-  const { rate, yes = false } = options
+  const { rate } = options
   if (hasTooManyDecimals(rate)) {
     throw new AppError(
       'usage',
@@ -38,7 +38,7 @@ export async function setFeeRate(
     knownAccount(book, account)
     const changes = await rateChanges(book, { eventLog, signal: setting.signal }, { account, rate, fromSec })
     const id = `account.fee-rate-set:${account}:${effectiveFrom}`
-    await guardBy(setting, eventLog, { book, concerned: [{ account, fromDay: day }], changes, yes })
+    await guardBy(setting, eventLog, { book, concerned: [{ account, fromDay: day }], changes, options })
     const next = book.nextRateSec(account, fromSec)
     const until = next === undefined ? '' : ` until ${formatDay(dayOfInstant(next))}, then as was said before`
     return {

@@ -14,7 +14,7 @@ import type { Setting } from '../setting.ts'
 import { addAccountFacts, checkedDay, sinceText } from './account-facts.ts'
 import { identifiedOn } from './identified.ts'
 import { parseKeys, readKeys } from './public-keys.ts'
-import { type Concerned, guardBy } from './settlement-guard.ts'
+import { type Concerned, type GuardOptions, guardBy } from './settlement-guard.ts'
 
 const ADDRESS = /^0x[0-9a-f]{40}$/i
 const BETWEEN_COLUMNS = /[\s,;"']+/
@@ -28,12 +28,11 @@ type Recipient = FeeRecipientsTold['recipients'][number]
  */
 export async function tellFeeRecipients(
   setting: Setting,
-  options: {
+  options: GuardOptions & {
     readonly recipient?: string
     readonly chain?: string
     readonly takeBack?: boolean
     readonly from?: string
-    readonly yes?: boolean
   },
   args: readonly string[],
 ): Promise<void> {
@@ -47,7 +46,7 @@ export async function tellFeeRecipients(
     const told = { chain, recipients, isOwn, from: day ?? FIRST_DAY }
     const changes = await recipientChanges(book, { eventLog, signal: setting.signal }, told)
     const concerned = concernedBy(book, chain, recipients, told.from)
-    await guardBy(setting, eventLog, { book, concerned, changes, yes: options.yes === true })
+    await guardBy(setting, eventLog, { book, concerned, changes, options })
     const parts = Array.from({ length: Math.ceil(recipients.length / TRACKED_PER_EVENT_MAX) }, (_, part) =>
       recipients.slice(part * TRACKED_PER_EVENT_MAX, (part + 1) * TRACKED_PER_EVENT_MAX),
     )

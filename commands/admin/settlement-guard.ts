@@ -7,7 +7,7 @@ import type { ChangedSettlements, SettlementChange } from '../../schemas/settlem
 import { nowSec, type Setting } from '../setting.ts'
 import { type Counted, type Counting, settledOf } from './ask-settlements.ts'
 
-/** Validators that a sentence about locked days names, each with the command that corrects it. */
+/** Validators that a sentence about locked days names, each with the command that corrects it; `--corrections` prints all. */
 const CORRECTIONS_NAMED_MAX = 20
 
 /** An account whose settlements a fact is about from a day on. */
@@ -16,30 +16,41 @@ export interface Concerned {
   readonly fromDay: DayNumber
 }
 
+/** What the operator has said of a change beside the change. */
+export interface GuardOptions {
+  /** That he has been told what it changes, or does not want to be. */
+  readonly yes?: boolean
+  /** That he wants all commands that correct what is locked, on standard output. */
+  readonly corrections?: boolean
+}
+
 interface Change {
   readonly book: AccountBook
   /** Whose days have to be open for the fact, whether anything was settled in them or not: more may be backfilled. */
   readonly concerned: readonly Concerned[]
   /** What may change of what was settled. */
   readonly changes: readonly SettlementChange[]
-  /** The operator has been told, or does not want to be. */
-  readonly yes: boolean
+  readonly options: GuardOptions
 }
 
 interface Guarded extends Change {
   readonly count: Counting
   /** Unix seconds. */
   readonly now: number
+  /** Takes whole lines of standard output. */
+  readonly print: (text: string) => void
 }
 
 /**
  * What is to be said of a change before it is made; empty where nothing of it has been settled. Throws AppError `usage` where it
  * touches locked days, and, without `yes`, where it changes settlements or that cannot be counted: what was served is not changed
- * by the way.
+ * by the way. With `corrections` it prints what corrects locked days.
  */
-export async function guardSettled({ book, concerned, changes, yes, count, now }: Guarded): Promise<string> {
+export async function guardSettled(guarded: Guarded): Promise<string> {
+  const { changes, count, now } = guarded
+  const { yes = false } = guarded.options
   const begun = changes.filter((change) => firstDayOf(change) <= dayOfInstant(now))
-  await refuseLocked(book, concerned, (account, behind) => countLocked(begun, { account, behind }, count))
+  await refuseLocked(guarded, (account, behind) => countLocked(begun, { account, behind }, count))
   const counted = await countAll(begun, count)
   if ('unknown' in counted) {
     if (yes) return `What this changes of settlements could not be counted. ${counted.unknown}\n`
@@ -80,8 +91,7 @@ async function countLocked(
 }
 
 async function refuseLocked(
-  book: AccountBook,
-  concerned: readonly Concerned[],
+  { book, concerned, options, print }: Guarded,
   count: (account: string, behind: DayNumber) => Promise<Counted>,
 ): Promise<void> {
   const sentences: string[] = []
@@ -98,14 +108,25 @@ async function refuseLocked(
       continue
     }
     const { rows } = counted
-    sentences.push(...summaryOf(rows), ...rows.slice(0, CORRECTIONS_NAMED_MAX).map(correctionOf))
-    if (rows.length > CORRECTIONS_NAMED_MAX)
-      sentences.push(`  and ${rows.length - CORRECTIONS_NAMED_MAX} more validators`)
+    sentences.push(...summaryOf(rows))
+    if (options.corrections !== true) sentences.push(...someCorrections(rows))
+    else if (rows.length > 0) {
+      print(rows.map((row) => `${correctionOf(row)}\n`).join(''))
+      sentences.push(`The ${rows.length} commands that correct them are on standard output.`)
+    }
   }
   if (sentences.length === 0) return
   const rest =
     'Name the first day that is not locked, and correct the locked ones by a record of today (admin settlements correct); nothing was changed.'
   throw new AppError('usage', [...sentences, rest].join('\n'))
+}
+
+function someCorrections(rows: readonly ChangedSettlements[]): readonly string[] {
+  const named = rows.slice(0, CORRECTIONS_NAMED_MAX).map((row) => `  ${correctionOf(row)}`)
+  const more = rows.length - named.length
+  return more === 0
+    ? named
+    : [...named, `  and ${more} more validators: with --corrections the commands of all of them are printed`]
 }
 
 function dayText(day: DayNumber): string {
@@ -142,7 +163,7 @@ function summaryOf(changed: readonly ChangedSettlements[]): readonly string[] {
 
 function correctionOf({ account, chain, pubkey, user_wei, fee_wei }: ChangedSettlements): string {
   const [user, fee] = [formatEthFromWei(BigInt(user_wei)), formatEthFromWei(BigInt(fee_wei))]
-  return `  admin settlements correct --account ${account} --chain ${chain} --user-reward=${user} --service-fee=${fee} --reason … ${pubkey}`
+  return `admin settlements correct --account ${account} --chain ${chain} --user-reward=${user} --service-fee=${fee} --reason … ${pubkey}`
 }
 
 function signed(wei: bigint): string {
@@ -152,6 +173,7 @@ function signed(wei: bigint): string {
 /** Guards with what the setting has, its clock and its warehouse, and prints what is to be said before the change is made. */
 export async function guardBy(setting: Setting, eventLog: EventLog, guarded: Change): Promise<void> {
   await using settled = settledOf(setting, eventLog)
-  const said = await guardSettled({ ...guarded, count: settled.count, now: nowSec() })
-  if (said !== '') setting.screen.print(said)
+  const print = (text: string) => setting.screen.print(text)
+  const said = await guardSettled({ ...guarded, count: settled.count, now: nowSec(), print })
+  if (said !== '') print(said)
 }

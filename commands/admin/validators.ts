@@ -17,7 +17,7 @@ import { knownAccount } from './known-account.ts'
 import { concernedOwners, ownerChanges } from './owner-changes.ts'
 import { giveUpDay, type KeysOfChain, takeDay, trackedAnew } from './ownership-rules.ts'
 import { readKeys } from './public-keys.ts'
-import { guardBy } from './settlement-guard.ts'
+import { type GuardOptions, guardBy } from './settlement-guard.ts'
 import { tellStrangers } from './stranger-keys.ts'
 
 /** A day further from today than this is told. */
@@ -34,7 +34,7 @@ interface Named {
  */
 export async function trackValidators(
   setting: Setting,
-  options: Named & { readonly at?: string; readonly watch?: boolean; readonly yes?: boolean },
+  options: Named & GuardOptions & { readonly at?: string; readonly watch?: boolean },
   args: readonly string[],
 ): Promise<void> {
   const account = checkedAccount(options.account)
@@ -54,7 +54,7 @@ export async function trackValidators(
     const change = { day: since, from: NOBODY, to: account }
     const changes = await ownerChanges(book, log, { ...of, pubkeys: gained }, change)
     const concerned = gained.length === 0 ? [] : concernedOwners(change)
-    await guardBy(setting, eventLog, { book, concerned, changes, yes: options.yes === true })
+    await guardBy(setting, eventLog, { book, concerned, changes, options })
     const already = of.pubkeys.length - pubkeys.length
     return {
       facts: tracking(envelope, taken, { account, day }),
@@ -75,7 +75,7 @@ function firstOpenDay(book: AccountBook, account: string): DayNumber | undefined
 /** Ends the account's days with validators: from a UTC+8 day on they are nobody's. With `watch` it no longer sees them. */
 export async function untrackValidators(
   setting: Setting,
-  options: Named & { readonly at?: string; readonly watch?: boolean; readonly yes?: boolean },
+  options: Named & GuardOptions & { readonly at?: string; readonly watch?: boolean },
   args: readonly string[],
 ): Promise<void> {
   const account = checkedAccount(options.account)
@@ -90,7 +90,7 @@ export async function untrackValidators(
     const log = { eventLog, signal: setting.signal }
     const change = { day, from: account, to: NOBODY }
     const changes = await ownerChanges(book, log, of, change)
-    await guardBy(setting, eventLog, { book, concerned: concernedOwners(change), changes, yes: options.yes === true })
+    await guardBy(setting, eventLog, { book, concerned: concernedOwners(change), changes, options })
     const facts = inParts(pubkeys, (part) =>
       encodeEvent(validatorsUntracked, {
         ...envelope,
@@ -106,12 +106,11 @@ export async function untrackValidators(
 /** Gives validators of one account to another, from a UTC+8 day on. */
 export async function moveValidators(
   setting: Setting,
-  options: {
+  options: GuardOptions & {
     readonly from: string
     readonly to: string
     readonly at: string
     readonly chain?: string
-    readonly yes?: boolean
   },
   args: readonly string[],
 ): Promise<void> {
@@ -127,7 +126,7 @@ export async function moveValidators(
     const log = { eventLog, signal: setting.signal }
     const change = { day, from, to }
     const changes = await ownerChanges(book, log, of, change)
-    await guardBy(setting, eventLog, { book, concerned: concernedOwners(change), changes, yes: options.yes === true })
+    await guardBy(setting, eventLog, { book, concerned: concernedOwners(change), changes, options })
     const said = `${of.pubkeys.length} validators of ${of.chain} are ${to}'s from ${formatDay(day)} on; ${from} keeps what it had before.\n`
     return {
       facts: tracking(envelope, of, { account: to, day }),

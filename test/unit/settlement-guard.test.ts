@@ -4,13 +4,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readAccountBook } from '../../commands/admin/account-facts.ts'
 import { listFeeRates, setFeeRate } from '../../commands/admin/fee-rates.ts'
 import { tellFeeRecipients } from '../../commands/admin/fee-recipients.ts'
+import { guardSettled } from '../../commands/admin/settlement-guard.ts'
 import { correctSettlement, listSettlementFacts, lockSettlements } from '../../commands/admin/settlements.ts'
 import { moveValidators, trackValidators, untrackValidators } from '../../commands/admin/validators.ts'
 import type { EmbeddedMode } from '../../infra/config/types.ts'
 import { openEventLog, openMigratedWarehouse } from '../../infra/open-ports.ts'
 import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
 import { openWarehouse } from '../../infra/warehouse/open.ts'
-import type { EncodedEvent } from '../../schemas/events/codec.ts'
+import { AccountBook } from '../../schemas/account-book.ts'
+import { parseDay } from '../../schemas/eth/time.ts'
+import { ACCOUNTS_KEY, settlementsLocked } from '../../schemas/events/accounts.ts'
+import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
 import { rated, tracked } from './account-facts.ts'
 import { givenChain, givenKey } from './given-chain.ts'
 import { givenLog, holdTables, inTables, processed } from './given-log.ts'
@@ -249,6 +253,9 @@ describe('locked days', () => {
       )
     }
     expect(await sumsSince(setting, firstDay)).toEqual(before)
+    setting.printed()
+    await refusal(setFeeRate(setting, { account: 'a', rate: '0.3', from: secondDay, corrections: true }))
+    expect(setting.printed()).toMatch(/^(admin settlements correct --account a .* 0x[0-9a-f]{96}\n)+$/)
   })
 
   it('bind keys that the registry has not told of yet, and accounts without any', { timeout: TEST_MS }, async () => {
@@ -328,6 +335,50 @@ describe('locked days', () => {
     expect(setting.printed()).toMatch(
       new RegExp(`^a  locked through ${secondDay}  said .*\\na  correction 4503599627370497 .* rate of March\\n$`),
     )
+  })
+})
+
+describe('a refusal of many validators', () => {
+  const many = Array.from({ length: 61 }, (_, index) => givenKey(1_000 + index))
+  const [account, time] = ['a', '2026-01-02T00:00:00.000Z']
+
+  /** What is refused, and what is printed meanwhile. */
+  async function refused(corrections: boolean): Promise<{ readonly said: string; readonly printed: string }> {
+    const book = new AccountBook()
+    book.add(tracked(account, many))
+    const data = { account, through: '2026-01-01', lockId: time }
+    book.add(encodeEvent(settlementsLocked, { id: 'lock', key: ACCOUNTS_KEY, time, data }))
+    let printed = ''
+    const sums = { account, chain: 'mainnet', rows: '1', user_wei: '-1', fee_wei: '1' }
+    const guarding = guardSettled({
+      book,
+      concerned: [{ account, fromDay: parseDay('2026-01-01') ?? 0 }],
+      changes: [{ kind: 'rate', account, rate: '0.3', fromSec: 0, toSec: Number.MAX_SAFE_INTEGER }],
+      options: { corrections },
+      count: async () => ({ rows: many.map((pubkey) => ({ ...sums, pubkey })) }),
+      now: Date.parse(time) / 1_000,
+      print: (text) => {
+        printed += text
+      },
+    })
+    return { said: await refusal(guarding.then(() => {})), printed }
+  }
+  const corrected = (text: string) => [...text.matchAll(/settlements correct --account .* (0x[0-9a-f]{96})$/gm)]
+
+  it('names some of the commands that correct it, how many more there are, and how to have them', async () => {
+    const { said, printed } = await refused(false)
+    expect(corrected(said).map(([, key]) => key)).toEqual(many.slice(0, 20))
+    expect(said).toMatch(/^ {2}and 41 more validators: with --corrections/m)
+    expect(printed).toBe('')
+  })
+
+  it('prints all of them where that is asked for, and says so', async () => {
+    const { said, printed } = await refused(true)
+    expect(corrected(printed).map(([, key]) => key)).toEqual(many)
+    expect(printed.split('\n')).toHaveLength(many.length + 1)
+    expect(corrected(said)).toEqual([])
+    expect(said).toMatch(/61 commands/)
+    expect(said).toMatch(/nothing was changed\.$/)
   })
 })
 
