@@ -46,29 +46,51 @@ function isqrt(n) {
   return root
 }
 
-// --- the node --------------------------------------------------------------------------------------------------------------------
+// --- who is asked ----------------------------------------------------------------------------------------------------------------
 
-/** The node's address may have a user, a path and a query of its own. */
-async function ask(path, accept) {
-  const url = new URL(options.node)
-  const headers = { accept }
+/** Does what reads of an address; says whose it is and why nothing can be read. Of an address it tells its origin: the rest may be secret. */
+async function readOf(whose, { origin }, read) {
+  try {
+    return await read()
+  } catch ({ name, cause }) {
+    throw new Error(`${whose} at ${origin} cannot be read: ${cause?.code ?? cause?.message ?? name}`)
+  }
+}
+
+/** An address may have a user of its own. */
+function fetchOf(whose, address, headers) {
+  const url = new URL(address)
   const user = Buffer.from(decodeURIComponent(`${url.username}:${url.password}`)).toString('base64')
-  if (url.username !== '') headers.authorization = `Basic ${user}`
+  const authorization = url.username === '' ? {} : { authorization: `Basic ${user}` }
   url.username = url.password = ''
+  const signal = AbortSignal.timeout(ANSWER_MS_MAX)
+  return readOf(whose, url, () => fetch(url, { headers: { ...headers, ...authorization }, signal }))
+}
+
+/** What `read` makes of the node's answer; undefined where it has none. The node's address may have a path and a query of its own. */
+async function ask(path, accept, read) {
+  const url = new URL(options.node)
   url.pathname = url.pathname.replace(/\/$/, '') + path
-  const response = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_MS_MAX) })
+  const response = await fetchOf('the node', url, { accept })
   if (response.status === 404) return undefined
   if (!response.ok) throw new Error(`the node answered ${path} with HTTP ${response.status}`)
-  return response
+  return { headers: response.headers, body: await readOf('the node', url, () => read(response)) }
 }
 
 async function askSsz(path) {
-  const response = await ask(path, 'application/octet-stream')
-  if (response === undefined) return undefined
-  if (!String(response.headers.get('content-type')).includes('octet-stream')) throw new Error(`${path} is no SSZ`)
-  const fork = String(response.headers.get('eth-consensus-version')).toLowerCase()
+  const answer = await ask(path, 'application/octet-stream', (response) => response.arrayBuffer())
+  if (answer === undefined) return undefined
+  const { headers, body } = answer
+  if (!String(headers.get('content-type')).includes('octet-stream')) throw new Error(`${path} is no SSZ`)
+  const fork = String(headers.get('eth-consensus-version')).toLowerCase()
   if (!FORKS.includes(fork)) throw new Error(`${path} is of the fork ${fork}, which is not known here`)
-  return { fork, bytes: Buffer.from(await response.arrayBuffer()) }
+  return { fork, bytes: Buffer.from(body) }
+}
+
+async function askSpec() {
+  const answer = await ask('/eth/v1/config/spec', 'application/json', (response) => response.json())
+  if (answer === undefined) throw new Error('the node does not have /eth/v1/config/spec')
+  return answer.body.data
 }
 
 const isFrom = (fork, first) => FORKS.indexOf(fork) >= FORKS.indexOf(first)
@@ -544,7 +566,8 @@ async function readProof(source) {
     const url = new URL(source)
     url.searchParams.set('limit', LIMIT_MAX)
     if (cursor !== '') url.searchParams.set('cursor', cursor)
-    const answer = await (await fetch(url)).json()
+    const response = await fetchOf('the proof', url, {})
+    const answer = await readOf('the proof', url, () => response.json())
     const data = dataOf(answer)
     whole = whole === undefined ? data : { ...whole, epochs: [...whole.epochs, ...data.epochs] }
     cursor = answer.next_cursor
@@ -699,6 +722,17 @@ function untold(epoch) {
   return { epoch, start, end: { slot: first + slotsPerEpoch - 1 }, has_transition: hasTransition }
 }
 
+/** Beyond the registry everything would be 0. */
+function refuseUnknown(index, { slot, count }) {
+  if (index < count) return
+  throw new Error(`the registry of slot ${slot} has ${count} validators: there is no validator ${index}`)
+}
+
+function refuseOther(pattern, name, what) {
+  const text = options[name]
+  if (text !== undefined && !pattern.test(text)) throw new Error(`--${name} is no ${what}: ${JSON.stringify(text)}`)
+}
+
 const { values: options } = parseArgs({
   options: {
     ...{
@@ -718,7 +752,9 @@ async function main() {
     (options.proof === undefined && (options.epoch === undefined || options.validator === undefined))
   )
     throw new Error('usage: --node URL, and --proof URL or file, or --validator INDEX --epoch N')
-  spec = (await (await ask('/eth/v1/config/spec', 'application/json')).json()).data
+  for (const name of ['epoch', 'validator']) refuseOther(/^\d+$/, name, 'whole number')
+  refuseOther(/^https?:\/\/./, 'node', 'http address')
+  spec = await askSpec()
   slotsPerEpoch = Number(spec.SLOTS_PER_EPOCH)
   const proof = options.proof === undefined ? undefined : await readProof(options.proof)
   const index = proof?.validator_index ?? Number(options.validator)
@@ -730,6 +766,8 @@ async function main() {
   for (const told of asked) {
     const before = after?.slot === told.start.slot ? after : await readState(told.start.slot)
     after = await readState(told.end.slot)
+    // It may have come in any epoch of a document but the last one.
+    if (told === asked.at(-1)) refuseUnknown(index, after)
     const found = await recompute({ before, after, index, hasTransition: told.has_transition })
     const wrong = proof === undefined ? [] : differences(told, found, { before, after, index })
     if (wrong.length > 0) isEqual = false

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openBeaconSource } from '../../infra/beacon/source.ts'
 import { pubkeyOf } from '../../infra/devnet/consensus/keys.ts'
@@ -6,8 +9,9 @@ import type { BeaconSource } from '../../infra/ports/beacon-source.ts'
 import type { DaySpan } from '../../schemas/eth/day-span.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { type FaultyNode, openFaultyNode, TrueNode } from '../faults/faulty-node.ts'
+import { freePort } from '../servers/child-server.ts'
 import { silentLog } from '../unit/silent-log.ts'
-import { proveDay, readEpochs, recompute } from './recomputed-days.ts'
+import { proveDay, readEpochs, recompute, runScript } from './recomputed-days.ts'
 import { openShortDevnet, SLASHED_PROPOSER, shortScenario, TOPPED_UP } from './short-history.ts'
 
 // docs/recompute-a-day.mjs shares no code with this program: it comes to the same from raw states and blocks, or says what differs.
@@ -118,3 +122,49 @@ test.each(FALSE)('a document is found false by %s', { timeout: TIMEOUT_MS }, asy
   const { code, lines } = await recompute(node.url, change(proofOf(12)))
   expect({ code, lines }).toEqual({ code: 1, lines: expect.arrayContaining([expect.stringMatching(told)]) })
 })
+
+test('a validator beyond the registry is none, and what is no number names none', { timeout: TIMEOUT_MS }, async () => {
+  const count = devnet.history.slot(127)?.balances.length ?? 0
+  const unknown = `the registry of slot 127 has ${count} validators: there is no validator ${count}\n`
+  const asked = ['--node', node.url, '--epoch', '3', '--validator']
+  expect(await runScript([...asked, String(count)])).toEqual({ code: 2, lines: [''], errors: unknown })
+  expect(await runScript([...asked, String(count - 1)])).toMatchObject({ code: 0, errors: '' })
+  const ofDay = await recompute(node.url, { ...proofOf(12), validator_index: 1_000_000 })
+  expect(ofDay).toMatchObject({ code: 2, errors: expect.stringContaining('there is no validator 1000000\n') })
+  for (const text of ['', 'x', '-1', '1.5', '1e3'])
+    expect(await runScript([...asked.slice(0, -1), `--validator=${text}`]), text).toMatchObject({
+      code: 2,
+      errors: `--validator is no whole number: ${JSON.stringify(text)}\n`,
+    })
+})
+
+test('which of both did not answer is told, and why, without what may be secret of its address', async () => {
+  await using wrong = await openWrongServer()
+  const [away, secret] = [`http://127.0.0.1:${await freePort()}`, '/?key=hidden']
+  const withUser = (url: string) => url.replace('//', '//user:hidden@') + secret
+  const ask = async (nodeUrl: string, proofUrl: string) => {
+    const { code, errors } = await runScript(['--node', withUser(nodeUrl), '--proof', withUser(proofUrl)])
+    expect(code).toBe(2)
+    return errors
+  }
+  expect(await ask(away, wrong.url)).toBe(`the node at ${away} cannot be read: ECONNREFUSED\n`)
+  expect(await ask(node.url, away)).toBe(`the proof at ${away} cannot be read: ECONNREFUSED\n`)
+  expect(await ask(node.url, wrong.url)).toBe(`the proof at ${wrong.url} cannot be read: SyntaxError\n`)
+  expect(await ask(wrong.url, away)).toBe(`the node at ${wrong.url} cannot be read: SyntaxError\n`)
+  const { errors } = await runScript(['--node', '127.0.0.1:5052', '--proof', 'proof.json'])
+  expect(errors).toBe('--node is no http address: "127.0.0.1:5052"\n')
+})
+
+/** Answers everything with what is no JSON. */
+async function openWrongServer() {
+  const server = createServer((_, response) => response.end('<html>hidden</html>'))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}

@@ -147,22 +147,23 @@ export interface Verdict {
   readonly errors: string
 }
 
+/** What docs/recompute-a-day.mjs says, as it runs with Node 20. */
+export function runScript(args: readonly string[]): Promise<Verdict> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['--import', AS_NODE_20, SCRIPT, ...args], (error, stdout, stderr) => {
+      const code = error === null ? 0 : Number(error.code)
+      resolve({ code, lines: stdout.trim().split('\n'), errors: stderr })
+    })
+  })
+}
+
 /** What docs/recompute-a-day.mjs says of a document as it was answered, which may be one page of more epochs. */
 export async function recompute(nodeUrl: string, proof: DayProof, total = proof.epochs.length): Promise<Verdict> {
   const folder = await mkdtemp(join(tmpdir(), 'epochline-proof-'))
   try {
     const file = join(folder, 'proof.json')
     await writeFile(file, JSON.stringify({ code: '200', msg: 'Success', data: proof, pagination: { total } }))
-    return await new Promise((resolve) => {
-      execFile(
-        process.execPath,
-        ['--import', AS_NODE_20, SCRIPT, '--node', nodeUrl, '--proof', file],
-        (error, stdout, stderr) => {
-          const code = error === null ? 0 : Number(error.code)
-          resolve({ code, lines: stdout.trim().split('\n'), errors: stderr })
-        },
-      )
-    })
+    return await runScript(['--node', nodeUrl, '--proof', file])
   } finally {
     await rm(folder, { recursive: true })
   }
