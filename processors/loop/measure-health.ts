@@ -224,7 +224,7 @@ async function beaconHealth(
           seconds: since(slotTimeSec(clock, firstSlotOfEpoch(clock, lastFinalizedEpoch + 1)), nowSec),
         }
   const executionBlock = await newestExecutionBlock(warehouse, name)
-  const blocksBehind = Math.max(0, (head?.executionBlock ?? 0) - (executionBlock?.number ?? 0))
+  const blocksBehind = head && Math.max(0, head.executionBlock - (executionBlock?.number ?? 0))
   const state: State<BeaconChainHealth> = {
     kind: 'beacon',
     headSlot: head?.slot,
@@ -250,8 +250,11 @@ async function beaconHealth(
     },
     {
       check: 'follows_execution',
-      holds: blocksBehind <= HEAD_LAG_SLOTS_MAX,
-      reason: `${blocksBehind} execution blocks of ${name} that the head shows are not in the tables`,
+      holds: blocksBehind !== undefined && blocksBehind <= HEAD_LAG_SLOTS_MAX,
+      reason:
+        blocksBehind === undefined
+          ? `the head of ${name} has not shown yet which execution blocks there are`
+          : `${blocksBehind} execution blocks of ${name} that the head shows are not in the tables`,
     },
   ]
   return { state, judgements }

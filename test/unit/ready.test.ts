@@ -327,6 +327,14 @@ describe('is not ready, and says why,', () => {
     await fails({ nowSec: timeSec }, ['follows_execution'], /^\d+ execution blocks of mainnet that the head shows/)
   })
 
+  it('before the head has shown any block', { timeout: TEST_MS }, async () => {
+    const { timeSec } = await newest()
+    for (const table of ['beacon_blocks', 'execution_blocks'])
+      await stores().warehouse.command(`TRUNCATE TABLE ${table}`)
+    const reason = /^the head of mainnet has not shown yet which execution blocks there are$/
+    await fails({ nowSec: timeSec }, ['follows_head', 'follows_execution'], reason)
+  })
+
   it('with 150 execution blocks waiting', { timeout: TEST_MS }, async () => {
     await append('execution.blocks', 150)
     await fails({}, ['groups_keep_up'], /^150 events of execution\.blocks have waited to be processed/)
