@@ -17,7 +17,7 @@ import { activatedAt } from './expected-validators.ts'
 import type { ClosedDay, Horizon } from './horizon.ts'
 import { byPlace, type IncomeRow, incomeSql, ON_ITS_DAYS } from './income-rows.ts'
 import { openIncomes } from './open-incomes.ts'
-import type { ToldDay } from './running-days.ts'
+import type { ToldDay } from './open-lacks.ts'
 
 export interface Income {
   readonly elRewardWei: bigint

@@ -9,7 +9,7 @@ import { type DaysScope, expectedDays } from './account-days.ts'
 import { addIncome, type Income, type Incomes, NO_INCOME, selectIncomes } from './account-incomes.ts'
 import { type ExpectedValidator, expectedSpans, expectedValidators } from './expected-validators.ts'
 import { dayOfHorizon, type Horizon } from './horizon.ts'
-import { lacksOfRunningDays } from './running-days.ts'
+import { lacksOfOpenDays } from './open-lacks.ts'
 import { isServed } from './shown-days.ts'
 import { validatorDays } from './validator-days.ts'
 
@@ -74,7 +74,7 @@ async function missingOf(
 ): Promise<ReadonlyMap<DayNumber, number>> {
   const { closedDays } = horizon
   const validators = await expectedValidators(scope, horizon)
-  const running = lacksOfRunningDays(horizon, validators, openDays)
+  const running = lacksOfOpenDays(horizon, validators, openDays)
   const lacksDays = validators.some((validator) => {
     const expected = expectedSpans(validator, closedDays).reduce((sum, [from, to]) => sum + to - from, 0)
     const whole = validator.index === undefined ? undefined : wholeDays.get(validator.index)

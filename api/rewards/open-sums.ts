@@ -14,7 +14,7 @@ import { isIn, type SeenValidator } from '../http/seen-validators.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import type { Standing } from '../http/standings.ts'
 import type { Horizon } from './horizon.ts'
-import type { ToldDay } from './running-days.ts'
+import type { ToldDay } from './open-lacks.ts'
 
 /** What is there of a validator on the open days on which an account sees it. */
 export interface OpenIncome {

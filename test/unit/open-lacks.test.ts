@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ExpectedValidator } from '../../api/rewards/expected-validators.ts'
 import type { Horizon } from '../../api/rewards/horizon.ts'
-import { lacksOfRunningDays, type ToldDay } from '../../api/rewards/running-days.ts'
+import { lacksOfOpenDays, type ToldDay } from '../../api/rewards/open-lacks.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
 
 /** Slots of an hour, four an epoch: day 2026-01-02 begins with slot 16 and epoch 4, day 3 with slot 40 and epoch 10. */
@@ -32,7 +32,7 @@ interface Case {
 function lacks({ activation = 0, intervals = ALL_DAYS, told, horizon: change = {} }: Case): boolean {
   const validator = { index: 7, pubkey: '0x07', activation: BigInt(activation), intervals }
   const rows = new Map(told === undefined ? [] : [[7, [{ day: RUNNING, ...told }]]])
-  return lacksOfRunningDays({ ...horizon, ...change }, [validator], rows).get(RUNNING) === 1
+  return lacksOfOpenDays({ ...horizon, ...change }, [validator], rows).get(RUNNING) === 1
 }
 
 const LATE = { firstEpoch: 12, epochs: 2 }
@@ -69,7 +69,22 @@ test.each<readonly [what: string, lacks: boolean, given: Case]>([
   expect(lacks(given)).toBe(expected)
 })
 
+test.each<readonly [what: string, count: number | undefined, firstEpoch: number, epochs: number]>([
+  ['all that the log has', undefined, 2, 2],
+  ['what came since it was tracked', 1, 3, 1],
+])('a validator that has %s of the day in which the log begins: %s lacks', (_, count, firstEpoch, epochs) => {
+  const day = dayOf('2026-01-01')
+  const begun = { ...horizon, openDays: ['2026-01-01', '2026-01-03'], openEpochs: [2, 3, 10, 11, 12, 13] }
+  const validator = { index: 7, pubkey: '0x07', activation: 0n, intervals: ALL_DAYS }
+  const rows = [
+    { day, firstEpoch, epochs },
+    { day: RUNNING, firstEpoch: 10, epochs: 4 },
+  ]
+  const lacks = lacksOfOpenDays(begun, [validator], new Map([[7, rows]]))
+  expect(lacks).toEqual(new Map(count === undefined ? [] : [[day, count]]))
+})
+
 test('keys that nobody has looked for are counted, each for itself', () => {
   const key = (pubkey: string) => ({ pubkey, activation: 0n, intervals: ALL_DAYS })
-  expect(lacksOfRunningDays(horizon, [key('0x01'), key('0x02')], new Map())).toEqual(new Map([[RUNNING, 2]]))
+  expect(lacksOfOpenDays(horizon, [key('0x01'), key('0x02')], new Map())).toEqual(new Map([[RUNNING, 2]]))
 })

@@ -28,16 +28,17 @@ interface OpenDay {
 }
 
 /**
- * How many of the validators the days lack that are not over at the horizon: those that are activated by then, and of which an epoch is not there
- * from their activation on, or is not explained, or an execution block. `told` is by index. Days before such a one are closed, or `completenessOf` tells them as a whole.
+ * How many of the validators the day lacks that is not over at the horizon, and each that is open before the first closed one, as that in which the
+ * log begins: those that are activated by its end or the horizon, and of which an epoch is not there from their activation on, or is not explained,
+ * or an execution block. `told` is by index. Other days are closed, or `completenessOf` tells them as a whole.
  */
-export function lacksOfRunningDays(
+export function lacksOfOpenDays(
   horizon: Horizon,
   validators: readonly ExpectedValidator[],
   told: ReadonlyMap<number, readonly ToldDay[]>,
 ): ReadonlyMap<DayNumber, number> {
   const lacks = new Map<DayNumber, number>()
-  for (const open of runningDays(horizon)) {
+  for (const open of countedDays(horizon)) {
     const { day, lastEpoch } = open
     const lacking = validators.filter(
       ({ index, activation, intervals }) =>
@@ -58,16 +59,18 @@ function isWhole({ day, firstEpoch, lastEpoch }: OpenDay, activation: bigint, to
 }
 
 /** Before the first closed day nobody knows where the log begins but by the epochs that it has. */
-function runningDays({ clock, epoch, closedDays, openDays, openEpochs }: Horizon): readonly OpenDay[] {
+function countedDays({ clock, epoch, closedDays, openDays, openEpochs }: Horizon): readonly OpenDay[] {
   const lastSlot = lastSlotOfEpoch(clock, epoch)
-  const lastClosed = closedDays.at(-1)?.day
+  const [firstClosed, lastClosed] = [closedDays[0]?.day, closedDays.at(-1)?.day]
   const days = openDays.map((day) => parseDay(day) as DayNumber)
   return days.flatMap((day) => {
     const nextSlot = firstSlotOfDay(clock, day + 1)
-    if ((lastClosed !== undefined && day < lastClosed) || nextSlot <= lastSlot) return []
+    const isBefore = firstClosed === undefined || day < firstClosed
+    const isRunning = (lastClosed === undefined || day > lastClosed) && nextSlot > lastSlot
+    if (!isBefore && !isRunning) return []
     const known = openEpochs.find((one) => dayOfSlot(clock, firstSlotOfEpoch(clock, one)) === day)
     if (known === undefined) return []
-    const firstEpoch = lastClosed === undefined ? known : epochOf(clock, firstSlotOfDay(clock, day) - 1) + 1
+    const firstEpoch = isBefore ? known : epochOf(clock, firstSlotOfDay(clock, day) - 1) + 1
     const lastEpoch = Math.min(epoch, epochOf(clock, nextSlot - 1))
     return [{ day, firstEpoch, lastEpoch }]
   })
