@@ -114,7 +114,7 @@ function hasCompleteness({ csv, response }: AnyRoute): boolean {
 function csvContent({ csv }: AnyRoute): Json {
   if (csv === undefined) return {}
   const columns = columnsOf(csv.row).map((path) => path.join('.'))
-  const description = `All items, whatever \`page\`, \`limit\` and \`cursor\` say (RFC 4180). Columns: \`${columns.join('`, `')}\`.`
+  const description = `All items (RFC 4180): with \`page\`, \`limit\` or \`cursor\` it is refused. Columns: \`${columns.join('`, `')}\`.`
   return {
     [CSV_MEDIA_TYPE]: { schema: { type: 'string', description } },
     ...(csv.hasTaxForm === true

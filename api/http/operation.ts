@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, onSendAsyncHookHand
 import type { Static, TObject, TSchema } from 'typebox'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { quarterHourOf } from '../../schemas/eth/utc-offset.ts'
-import { type Pagination, RESULTS, type Refusal } from '../../schemas/routes/envelope.ts'
+import { type Pagination, RESULTS, type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import type { Completeness } from '../../schemas/routes/rewards/completeness.ts'
 import type { AnyRoute, Route } from '../../schemas/routes/route.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
@@ -18,7 +18,7 @@ import { documentRoute } from './document.ts'
 import { codedTag, entityTag, isKnown } from './etag.ts'
 import { goneSignal } from './gone.ts'
 import { ANSWER_MS_MAX } from './limits.ts'
-import { compileParameters } from './parse-parameters.ts'
+import { compileParameters, isGiven } from './parse-parameters.ts'
 import type { AccountScope } from './seen-validators.ts'
 import { REPORT_MS_MAX, sendReport } from './send-report.ts'
 import type { StatementSigner } from './statement-signer.ts'
@@ -149,6 +149,8 @@ async function answerAsAccepted(
   if (accepted.form === 'json' || route.csv === undefined || report === undefined)
     return answerKept(request, reply, operation, parts)
   const { query, body } = request
+  const refusal = refusePaging([query, body])
+  if (refusal !== undefined) return sendRefusal(reply, refusal)
   const signal = AbortSignal.any([goneSignal(reply, REPORT_MS_MAX), parts.closing])
   const scope = toScope(request, parts, {
     warehouse: eachOnItsOwn(request, parts, signal),
@@ -157,6 +159,15 @@ async function answerAsAccepted(
   const found = await report({ query, body }, scope)
   if (found.status === 'refused') return sendRefusal(reply, found)
   return sendReport(request, reply, { report: found, csv: route.csv, form: accepted.form, signal, log: parts.log })
+}
+
+/** What says which of a list's items are meant. */
+const PAGING = ['page', 'limit', 'cursor']
+
+/** A client that pages would have all rows on every page. */
+function refusePaging(parameters: readonly unknown[]): Refusal | undefined {
+  const given = PAGING.filter((name) => parameters.some((parsed) => isGiven(parsed, name)))
+  return given.length === 0 ? undefined : refuse('400', `a CSV has all rows: leave ${given.join(', ')} out`)
 }
 
 /** A warehouse where each statement has a budget of its own. */

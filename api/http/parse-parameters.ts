@@ -19,6 +19,14 @@ interface Unreadable {
   readonly why: string
 }
 
+/** Of parsed parameters: the names that had a value in the request, and not by default. */
+const givenNames = new WeakMap<object, ReadonlySet<string>>()
+
+/** Whether a request has given this parameter itself; `parsed` is its query or its body as a route with these checks is handed it. */
+export function isGiven(parsed: unknown, name: string): boolean {
+  return typeof parsed === 'object' && parsed !== null && givenNames.get(parsed)?.has(name) === true
+}
+
 type Parse<Input> = (input: Input) => Parsed | Refusal | Unreadable
 type PropertyCheck = (value: unknown) => Refusal | undefined
 
@@ -79,6 +87,8 @@ function queryParser(schema: TObject): Parse<QueryTexts> {
       given.set(name, [...(given.get(name) ?? []), ...texts])
     }
     const value: Record<string, unknown> = {}
+    const named = new Set<string>()
+    givenNames.set(value, named)
     for (const [name, property] of properties) {
       const texts = given.get(name) ?? []
       const [first] = texts
@@ -93,6 +103,7 @@ function queryParser(schema: TObject): Parse<QueryTexts> {
       const refusal = check?.(read)
       if (refusal !== undefined) return isPlusLost(read, check) ? withDetail(refusal, PLUS_LOST) : refusal
       value[name] = read
+      named.add(name)
     }
     return { status: 'parsed', value }
   }
@@ -184,6 +195,8 @@ function bodyParser(schema: TObject): Parse<string | null> {
     const slip = keys.find((key) => !checks.has(key) && (isClosed || isLike(key)))
     if (slip !== undefined) return refuse('400', `${slip.slice(0, DETAIL_CHARACTERS_MAX)} is not understood`)
     const value: Record<string, unknown> = {}
+    const named = new Set<string>()
+    givenNames.set(value, named)
     for (const [name, property] of properties) {
       if (Object.hasOwn(json, name) && isNothing(json[name]) && 'x-restricts' in property)
         return refuse('400', `${name} has no value: leave it out`)
@@ -195,6 +208,7 @@ function bodyParser(schema: TObject): Parse<string | null> {
       const refusal = checks.get(name)?.(json[name])
       if (refusal !== undefined) return refusal
       value[name] = json[name]
+      named.add(name)
     }
     // Last, since it takes longer than all else: of a body that is refused anyway nobody has to know it.
     const doubled = text === null ? undefined : doubledMember(text)

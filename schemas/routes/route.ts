@@ -10,7 +10,7 @@ export const PrefixParams = Type.Object({
   token: Type.String({ description: 'Access token: stands for the account and authenticates the request.' }),
 })
 
-/** The answer as a table, for `Accept: text/csv`: all its items, whatever the page, in the order of the list. */
+/** The answer as a table, for `Accept: text/csv`: all its items, of which no page can be asked for, in the order of the list. */
 export interface CsvForm {
   /** Its columns: those of objects in it are named with dots. */
   readonly row: TObject

@@ -189,7 +189,7 @@ describe('cursors', () => {
 
 describe('CSV', () => {
   test('has the days of any range with what they lack', async () => {
-    const response = await ask(`${DAILY}?start_date=0001-01-01&page=7&limit=1`, { accept: 'text/csv' })
+    const response = await ask(`${DAILY}?start_date=0001-01-01`, { accept: 'text/csv' })
     expect(await response.text()).toBe(
       'date,el_reward,cl_reward,total_reward,validators_active_count,validators_missing,validators_unproven_count,blocks_unproven_count\r\n' +
         '2026-11-18,0.005000001000000001,0.000000049,0.005000050000000001,2,0,0,0\r\n' +
@@ -226,6 +226,29 @@ describe('CSV', () => {
       `300,block,${pubkeyOf(11)},11,${checksumAddress(addressOf(300))},0.0197237331857824,0.3,0.01380661323004768,0.00591711995573472,2026-11-19 00:00:00,300,`,
     )
     expect(await csv(`/api/v1/validator/history?pubkey=${pubkeyOf(10)}`)).toMatch(/^step,time,slot,.*\r\nactive,/)
+  })
+
+  test('has all rows, and refuses what asks for some of them', async () => {
+    const { next_cursor: cursor } = await json(`${SETTLED}?limit=1`)
+    const refused = (names: string) => ({
+      code: '400',
+      data: null,
+      msg: expect.stringContaining(`a CSV has all rows: leave ${names} out`),
+    })
+    const accept = 'text/csv'
+    for (const path of [`${DAILY}?${SINCE}&`, `${TOTAL}?`, `${SETTLED}?`, `${OF_ONE}?pubkey=${pubkeyOf(10)}&`]) {
+      expect(await json(`${path}page=1`, { accept }), path).toMatchObject(refused('page'))
+      expect(await json(`${path}limit=10`, { accept }), path).toMatchObject(refused('limit'))
+      expect(await json(`${path}cursor=x`, { accept }), path).toMatchObject(refused('cursor'))
+      expect(await csv(`${path}page=&limit=null&cursor=`)).toBe(await csv(path))
+    }
+    const both = `${SETTLED}?limit=1&cursor=${cursor}`
+    expect(await json(both, { accept: 'text/csv; profile=koinly' })).toMatchObject(refused('limit, cursor'))
+    const post = (body: object) => ({ method: 'POST', accept, body: JSON.stringify(body) })
+    expect(await json(DETAILS, post({ page: 1, limit: 10 }))).toMatchObject(refused('page, limit'))
+    expect(await csv(DETAILS, post({ page: null, cursor: '' }))).toBe(await csv(DETAILS, { method: 'POST' }))
+    // A page that there is none of is told as in JSON.
+    expect((await json(`${SETTLED}?page=0`, { accept })).msg).toContain('page')
   })
 
   test('keeps a label that begins as a formula as text', async () => {

@@ -75,12 +75,14 @@ describe('records of locked days', () => {
   const processed = () => eventually('all events in the tables', async () => (await isProcessed(env)) || undefined)
 
   const settled = (chain: string, dates: string, accept = 'application/json'): Promise<Response> =>
-    program.ask(`/ethereum/${chain}/${TOKEN}/api/v1/cloud/validator/el/settle/rewards?limit=${PAGE}&${dates}`, {
+    program.ask(`/ethereum/${chain}/${TOKEN}/api/v1/cloud/validator/el/settle/rewards?${dates}`, {
       headers: { accept },
     })
 
   async function recordsOf(chain: string, dates: string): Promise<readonly SettledReward[]> {
-    const { data } = (await (await settled(chain, dates)).json()) as { data: { rewards: readonly SettledReward[] } }
+    const { data } = (await (await settled(chain, `limit=${PAGE}&${dates}`)).json()) as {
+      data: { rewards: readonly SettledReward[] }
+    }
     return data.rewards
   }
 
