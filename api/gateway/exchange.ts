@@ -274,7 +274,7 @@ export class Exchange implements AnswerHandler {
   #hedge(): void {
     const { group, isArchival, request } = this.#options
     const isOfHead = this.#options.headProbe !== undefined
-    const upstream = group.choose({ tried: this.#tried, isArchival, isOfHead })
+    const upstream = group.choose({ tried: this.#tried, isArchival, isOfHead, isSpare: true })
     if (upstream === undefined || !group.takeHedge()) return
     this.#tried.push(upstream.id)
     const rival = new Rival(upstream.id, this.#options.expected, {

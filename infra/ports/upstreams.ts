@@ -89,6 +89,8 @@ export interface Wanted {
   readonly isArchival?: boolean | undefined
   /** It asks for the newest block: goes to one that has what clients were told to be the newest, where such a one is well. */
   readonly isOfHead?: boolean | undefined
+  /** Another one still works on it: goes to one that is well, or to none. */
+  readonly isSpare?: boolean
 }
 
 /** What a group of upstreams is for. */

@@ -76,14 +76,17 @@ export class HttpUpstreamGroup implements UpstreamGroup {
     this.hasArchives = archives.length > 0 && archives.length < members.length
   }
 
-  choose({ tried, key, id, isArchival, isOfHead }: Wanted): Upstream | undefined {
+  choose({ tried, key, id, isArchival, isOfHead, isSpare }: Wanted): Upstream | undefined {
     const [only] = this.members
     // Most networks have one, and most calls are their first try: nothing is left to compare.
     if (only !== undefined && this.members.length === 1 && tried.length === 0 && id === undefined)
       return only.health.isRightChain ? only.upstream : undefined
     const left = this.members.filter(
       ({ upstream, health }) =>
-        health.isRightChain && !tried.includes(upstream.id) && (id === undefined || upstream.id === id),
+        health.isRightChain &&
+        !tried.includes(upstream.id) &&
+        (id === undefined || upstream.id === id) &&
+        (isSpare !== true || health.isWell(this.#lagMax)),
     )
     const best = isArchival === true ? this.#archivesOf(left) : this.#bestOf(left)
     const from = isOfHead === true ? this.#aheadOf(best) : best

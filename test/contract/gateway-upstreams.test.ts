@@ -145,6 +145,8 @@ test('a running node that stops advancing is left out when the others have advan
     await expect.poll(() => group?.head, { interval: 10 }).toBe(moving.head)
   }
   await expect.poll(() => wellOf('ethereum'), { interval: 10 }).toBe(1)
+  // Longer than the time after which a second node would be asked: what is late is still better than what is old.
+  moving.answer = (got, response) => setTimeout(() => rpcAnswer(got, response), 250)
   expect(await callMany(20)).toEqual(Array(20).fill(200))
   expect([stuck.got.length, moving.got.length]).toEqual([0, 20])
   stuck.head++
