@@ -1,4 +1,4 @@
-import { type DayNumber, parseDay } from '../../schemas/eth/time.ts'
+import { type DayNumber, dayOfSlot, parseDay } from '../../schemas/eth/time.ts'
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
 import { accountDeposits } from '../http/account-deposits.ts'
 import { failedFundings } from '../http/failed-fundings.ts'
@@ -9,6 +9,7 @@ import { type DaysScope, expectedDays } from './account-days.ts'
 import { addIncome, type Income, type Incomes, NO_INCOME, selectIncomes } from './account-incomes.ts'
 import { type ExpectedValidator, expectedSpans, expectedValidators } from './expected-validators.ts'
 import { dayOfHorizon, type Horizon } from './horizon.ts'
+import type { Days } from './kept-spans.ts'
 import { lacksOfOpenDays } from './open-lacks.ts'
 import { isServed } from './shown-days.ts'
 import { validatorDays } from './validator-days.ts'
@@ -88,6 +89,19 @@ async function missingOf(
   const later = validators.filter((one): one is Known => one.index !== undefined && !states.has(one.index))
   for (const day of await daysOfLater(reading, horizon, later)) found.set(day, (found.get(day) ?? 0) + 1)
   return found
+}
+
+/** What is missing on some days, with the validators of which the chain's first day lacks something, which has no daily figures to tell it by. */
+export async function withFirstDay(
+  scope: AccountScope,
+  horizon: Horizon,
+  { from, to }: Days,
+  missing: ReadonlyMap<DayNumber, number>,
+): Promise<ReadonlyMap<DayNumber, number>> {
+  const day = dayOfSlot(horizon.clock, 0)
+  if (day < from || to <= day || horizon.closedDays.some((closed) => closed.day === day)) return missing
+  const lacking = (await accountTotals(scope, horizon)).missing.get(day)
+  return lacking === undefined ? missing : new Map([...missing, [day, lacking]])
 }
 
 type States = ReadonlyMap<number, ValidatorState>

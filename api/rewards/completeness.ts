@@ -59,24 +59,33 @@ interface LackingDays {
 
 /** Final days of a window of which something is missing: what `completenessOf` tells, by day. */
 export function lackingDays(
-  { clock, epoch, closedDays }: Horizon,
+  horizon: Horizon,
   { from, to }: Days,
   missing: ReadonlyMap<DayNumber, number>,
   offsetSec: number,
 ): LackingDays {
+  const { clock, epoch, closedDays } = horizon
   const closed = new Set(closedDays.flatMap(({ day }) => (from <= day && day < to ? [day] : [])))
   const lacking = new Map<DayNumber, number | null>()
   for (let day = from; day < to; day++) {
     const lastSlot = firstSlotOfDay(clock, day + 1, offsetSec) - 1
     if (lastSlot < 0) continue // the chain began later
-    const validators = missing.get(day) ?? (closed.has(day) ? 0 : null)
-    if (validators === 0) continue
+    const known = missing.get(day) ?? (closed.has(day) ? 0 : null)
+    if (known === 0) continue
     // By whatever offset, a day is closed with the UTC+8 day that it ends in.
     const closingSlot = firstSlotOfDay(clock, dayOfSlot(clock, lastSlot) + 1)
-    if (validators === null && epochOf(clock, closingSlot) > epoch) return { lacking, notFinalFrom: day }
-    lacking.set(day, validators)
+    if (known === null && epochOf(clock, closingSlot) > epoch) return { lacking, notFinalFrom: day }
+    if (known === null && offsetSec === DAY_OFFSET_SEC && isReadFirstDay(horizon, day)) continue
+    lacking.set(day, known)
   }
   return { lacking, notFinalFrom: undefined }
+}
+
+/** Whether a day is the one in which the chain began, which is never closed (`daySpan`), and all its epochs are there: then nothing can be brought. */
+function isReadFirstDay({ clock, openEpochs }: Horizon, day: DayNumber): boolean {
+  if (day !== dayOfSlot(clock, 0)) return false
+  const lastEpoch = epochOf(clock, firstSlotOfDay(clock, day + 1) - 1)
+  return new Set(openEpochs.filter((one) => one <= lastEpoch)).size === lastEpoch + 1
 }
 
 /**

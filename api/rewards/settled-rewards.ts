@@ -6,6 +6,7 @@ import { type SettledReward, settledRewards } from '../../schemas/routes/rewards
 import { pageOf } from '../http/cursor.ts'
 import { operation, type RequestScope } from '../http/operation.ts'
 import { expectedDays } from './account-days.ts'
+import { withFirstDay } from './account-totals.ts'
 import { answerFigures, completenessOf } from './completeness.ts'
 import { dayWindow } from './day-window.ts'
 import { expectedValidators } from './expected-validators.ts'
@@ -64,14 +65,23 @@ interface SettledWindow {
 async function completenessOfSettled(
   scope: RequestScope,
   horizon: Horizon | undefined,
-  { days, indices }: SettledWindow,
+  window: SettledWindow,
 ): Promise<Completeness> {
+  const { days } = window
   if (horizon === undefined) return completenessOf(horizon, days)
-  const reading = { ...scope, servesUnproven: true }
+  const missing = await missingOfSettled(scope, horizon, window)
+  return completenessOf(horizon, days, await withFirstDay(scope, horizon, days, missing))
+}
+
+async function missingOfSettled(
+  scope: RequestScope,
+  horizon: Horizon,
+  { days, indices }: SettledWindow,
+): Promise<ReadonlyMap<DayNumber, number>> {
   const spans = reportSpansOf(days, horizon)
   if (indices.length === 0) {
-    const expected = await Array.fromAsync(spans, (span) => expectedDays(reading, horizon, span))
-    return completenessOf(horizon, days, missingOf(expected.flat()))
+    const reading = { ...scope, servesUnproven: true }
+    return missingOf((await Array.fromAsync(spans, (span) => expectedDays(reading, horizon, span))).flat())
   }
   const wanted = new Set(indices)
   const rows = await Array.fromAsync(spans, (span) => validatorDays(scope, horizon, { indices: wanted, days: span }))
@@ -82,7 +92,7 @@ async function completenessOfSettled(
     const own = missingDays(horizon, [one], { days, offsetSec: DAY_OFFSET_SEC }, rowsOf.get(one.index) ?? [])
     for (const [day, count] of own) missing.set(day, (missing.get(day) ?? 0) + count)
   }
-  return completenessOf(horizon, days, missing)
+  return missing
 }
 
 /** Newest first, as the list: a month of them is in memory. */

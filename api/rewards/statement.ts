@@ -6,6 +6,7 @@ import { refuse } from '../../schemas/routes/envelope.ts'
 import { statement } from '../../schemas/routes/rewards/statement.ts'
 import { answer, operation, type RequestScope } from '../http/operation.ts'
 import { type AccountDay, expectedDays } from './account-days.ts'
+import { withFirstDay } from './account-totals.ts'
 import { completenessOf } from './completeness.ts'
 import { toDailyReward } from './daily-rewards.ts'
 import { horizonOf } from './horizon.ts'
@@ -24,6 +25,8 @@ export const statementOperation = operation(statement, async ({ query: { month }
   if (days.from > dayOfInstant(scope.nowMs / 1_000)) return refuse('4002', 'month')
   const horizon = await horizonOf(scope.standing)
   const expected = horizon === undefined ? [] : await expectedDays(scope, horizon, days)
+  const found = missingOf(expected)
+  const missing = horizon === undefined ? found : await withFirstDay(scope, horizon, days, found)
   const settled = await settlementsOf(scope, days)
   if (settled.length > SETTLEMENTS_MAX) return refuse('400', `the month has more than ${SETTLEMENTS_MAX} settlements`)
   const figures = expected.filter(({ validators }) => validators > 0)
@@ -33,7 +36,7 @@ export const statementOperation = operation(statement, async ({ query: { month }
     network: scope.network,
     month,
     as_of: { epoch: horizon?.epoch ?? null, log: await logName(scope) },
-    completeness: completenessOf(horizon, days, missingOf(expected)),
+    completeness: completenessOf(horizon, days, missing),
     days: figures.map(toStatedDay),
     ...sumsOfDays(figures),
     settlements: settled.toReversed().map((record) => ({ ...toSettledReward(record), version: record.version })),

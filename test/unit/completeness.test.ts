@@ -57,6 +57,28 @@ describe('a client can tell apart', () => {
   })
 })
 
+describe('the day in which the chain began', () => {
+  const asked = days('2026-01-01', '2026-01-04')
+  const begun = { ...horizon, closedDays: closed('2026-01-02', '2026-01-03'), openEpochs: [0, 1, 2, 3, 28] }
+
+  it('has no daily figures, and lacks nothing once all its epochs are there', () => {
+    expect(completenessOf(begun, asked)).toMatchObject({ state: 'complete', incomplete: [] })
+  })
+
+  it('lacks epochs where the log begins in its middle, and what it lacks of validators', () => {
+    const first = { start_date: '2026-01-01', end_date: '2026-01-02' }
+    const late = { ...begun, openEpochs: [1, 2, 3, 28] }
+    expect(completenessOf(late, asked).incomplete).toEqual([{ ...first, validators_missing: null }])
+    const missing = new Map([[parseDay('2026-01-01') ?? 0, 2]])
+    expect(completenessOf(begun, asked, missing).incomplete).toEqual([{ ...first, validators_missing: 2 }])
+  })
+
+  it('is not final before it is over', () => {
+    const running = { ...begun, closedDays: [], epoch: 2, openEpochs: [0, 1, 2] }
+    expect(completenessOf(running, asked)).toMatchObject({ state: 'not_final', not_final_from: '2026-01-01' })
+  })
+})
+
 it('waits, by another offset, for the UTC+8 day in which a day ends', () => {
   const utc = { ...horizon, closedDays: closed('2026-01-03', '2026-01-04') }
   const asked = days('2026-01-03', '2026-01-06')

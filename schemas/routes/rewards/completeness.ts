@@ -30,7 +30,11 @@ export const Completeness = Type.Object(
         },
         { additionalProperties: false },
       ),
-      { description: 'Days of which something that is final is missing, ascending.' },
+      {
+        description:
+          'Days of which something that is final is missing, ascending. The day in which the chain began has no daily figures, as it has no balances to ' +
+          'begin with: what it paid is in totals, and it is none of these days where all its epochs are there.',
+      },
     ),
   },
   { additionalProperties: false, description: 'What the figures cover.' },
