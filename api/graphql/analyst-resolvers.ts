@@ -272,8 +272,8 @@ async function loadLabels(context: Context): Promise<readonly LabelGroup[]> {
 
 function monthsOf(args: WindowArguments, { nowMs }: Context): Days {
   const window = monthWindow(args, dayOfInstant(nowMs / 1_000))
-  if (typeof window === 'string') throw refusalError('400', window)
-  return window
+  if (window.status === 'refused') throw refusalError(window.code, window.detail)
+  return { from: window.from, to: window.to }
 }
 
 function firstOf({ first }: PageArguments): number {

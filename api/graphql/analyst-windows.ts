@@ -1,4 +1,5 @@
 import { type DayNumber, firstOfMonth, formatDay, parseDay } from '../../schemas/eth/time.ts'
+import { type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import type { Days } from '../rewards/kept-spans.ts'
 
 /** Nodes of a page whose query does not say how many. */
@@ -9,21 +10,28 @@ export const WINDOW_DAYS_MAX_GRAPHQL = 366
 export const MONTHS_MAX = 120
 const MONTHS_DEFAULT = 12
 
+interface MonthWindow extends Days {
+  readonly status: 'window'
+}
+
 interface MonthArguments {
   readonly from?: string | null | undefined
   readonly to?: string | null | undefined
 }
 
-/** The days of months `[from, to)`, by default this month and the eleven before it; a sentence where they are none. */
-export function monthWindow({ from, to }: MonthArguments, today: DayNumber): Days | string {
-  const behind = to == null ? addMonths(firstOfMonth(today), 1) : parseMonth(to)
-  if (behind === undefined) return 'to is not YYYY-MM'
+/** The days of months `[from, to)`, by default this month and the eleven before it; refused where they are none, or are to come. */
+export function monthWindow({ from, to }: MonthArguments, today: DayNumber): MonthWindow | Refusal {
+  const next = addMonths(firstOfMonth(today), 1)
+  const behind = to == null ? next : parseMonth(to)
+  if (behind === undefined) return refuse('400', 'to is not YYYY-MM')
   const first = from == null ? addMonths(behind, -MONTHS_DEFAULT) : parseMonth(from)
-  if (first === undefined) return 'from is not YYYY-MM'
-  if (first > behind) return 'from is after to'
+  if (first === undefined) return refuse('400', 'from is not YYYY-MM')
+  if (first >= next) return refuse('4002', 'from')
+  if (behind > next) return refuse('4002', 'to')
+  if (first > behind) return refuse('400', 'from is after to')
   if (addMonths(first, MONTHS_MAX) < behind)
-    return `from and to are more than ${MONTHS_MAX} months apart: ask for fewer`
-  return { from: Math.max(0, first), to: Math.max(0, behind) }
+    return refuse('400', `from and to are more than ${MONTHS_MAX} months apart: ask for fewer`)
+  return { status: 'window', from: Math.max(0, first), to: Math.max(0, behind) }
 }
 
 /** How many months lie in the days. */

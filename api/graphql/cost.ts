@@ -219,7 +219,7 @@ function listLength(
     case 'Query.months':
     case 'Validator.months': {
       const window = monthWindow({ from: toText(args.from), to: toText(args.to) }, dayOfInstant(nowMs / 1_000))
-      return typeof window === 'string' ? 1 : monthsIn(window)
+      return window.status === 'window' ? monthsIn(window) : 1
     }
     case 'Query.labels':
       return Math.max(1, validators)

@@ -3,12 +3,12 @@ import type { DayProof, ProofEffect, ProofEpoch, ProofPoint } from '../../schema
 import { proofOf } from '../rewards/validator-proof.ts'
 import { gwei } from './amounts.ts'
 import { ofValidators, refusalError } from './refusals.ts'
-import { readPubkeys } from './validator-list.ts'
+import { checkPubkey } from './validator-list.ts'
 
 export const proofResolvers = {
   Query: {
     proof: ofValidators(async (args: { readonly pubkey: string; readonly date: string }, context) => {
-      readPubkeys([args.pubkey], 1)
+      checkPubkey(args.pubkey)
       const asked = await proofOf(context, args)
       if (asked.status === 'refused') throw refusalError(asked.code, asked.detail)
       return asked.proof

@@ -98,8 +98,15 @@ function readCursor(text: string, order: ValidatorOrder): Place {
   return { key: BigInt(key ?? 0), index: Number(index) }
 }
 
+/** Throws a GraphQLError where the argument `pubkey` is none. */
+export function checkPubkey(given: string): void {
+  if (!isPubkey(given)) throw refusalError('400', 'pubkey is not a public key')
+}
+
+const isPubkey = (text: string): boolean => PUBKEY.test(text.toLowerCase())
+
 /** As tables have them; a GraphQLError where one is none, or they are too many. */
 export function readPubkeys(given: readonly string[], max: number): readonly string[] {
-  if (given.length <= max && given.every((text) => PUBKEY.test(text.toLowerCase()))) return given.map(normalisePubkey)
+  if (given.length <= max && given.every(isPubkey)) return given.map(normalisePubkey)
   throw refusalError('400', `pubkeys is not a list of at most ${max} public keys`)
 }

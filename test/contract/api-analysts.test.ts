@@ -77,6 +77,14 @@ async function ask(query: string): Promise<any> {
 }
 
 describe('periods', () => {
+  test.each([
+    ['months(from: "2026-12") { month }', 'Date can not be greater than today: from'],
+    ['months(from: "2026-11", to: "2027-01") { month }', 'Date can not be greater than today: to'],
+    ['proof(pubkey: "0xzz", date: "2026-11-19") { index }', 'Param error: pubkey is not a public key'],
+  ])('%s is refused by the name of its argument', async (field, message) => {
+    await expect(ask(`{ ${field} }`)).rejects.toThrow(message)
+  })
+
   test('months are sums of the days on which the account had its validators', async () => {
     const { months } = await ask(
       '{ months(from: "2026-09", to: "2026-12") { month validatorsCount performance { validatorDaysCount consensusReward { gwei } components { head { gwei } } } } }',
