@@ -2,7 +2,7 @@ import type { FastifySchemaCompiler } from 'fastify'
 import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { type Refusal, type RefusalCode, refuse } from '../../schemas/routes/envelope.ts'
-import { FILTERS } from '../../schemas/routes/fields.ts'
+import { FILTERS, FILTERS_ELSEWHERE } from '../../schemas/routes/fields.ts'
 import { slipsBetween } from '../../schemas/slips.ts'
 import { RefusedRequest, UnreadableBody } from './answer.ts'
 import { doubledMember } from './doubled-member.ts'
@@ -78,8 +78,7 @@ function queryParser(schema: TObject): Parse<QueryTexts> {
     const given = new Map<string, string[]>()
     for (const [key, value] of Object.entries(query)) {
       const name = nameOf(key)
-      if (name === null || (name === undefined && isClosed))
-        return refuse('400', `${key.slice(0, DETAIL_CHARACTERS_MAX)} is not understood`)
+      if (name === null || (name === undefined && isClosed)) return refuse('400', notUnderstood(key, schema))
       if (name === undefined) continue
       const all = typeof value === 'string' ? [value] : value
       const texts = all.filter((text) => !isAbsent(text))
@@ -107,6 +106,12 @@ function queryParser(schema: TObject): Parse<QueryTexts> {
     }
     return { status: 'parsed', value }
   }
+}
+
+function notUnderstood(key: string, { properties }: TObject): string {
+  const other = Object.hasOwn(FILTERS_ELSEWHERE, key) ? FILTERS_ELSEWHERE[key] : undefined
+  const hint = other !== undefined && other in properties ? `: here it is ${other}` : ''
+  return `${key.slice(0, DETAIL_CHARACTERS_MAX)} is not understood${hint}`
 }
 
 const PLUS_LOST = '+ is written %2B in an address, where it is a blank'
@@ -193,7 +198,7 @@ function bodyParser(schema: TObject): Parse<string | null> {
     const keys = Object.keys(json)
     if (keys.length > MEMBERS_MAX) return refuse('400', `the body has more than ${MEMBERS_MAX} members`)
     const slip = keys.find((key) => !checks.has(key) && (isClosed || isLike(key)))
-    if (slip !== undefined) return refuse('400', `${slip.slice(0, DETAIL_CHARACTERS_MAX)} is not understood`)
+    if (slip !== undefined) return refuse('400', notUnderstood(slip, schema))
     const value: Record<string, unknown> = {}
     const named = new Set<string>()
     givenNames.set(value, named)

@@ -96,14 +96,29 @@ export const Instant = Type.Union([Type.String({ format: 'date-time' }), Type.Nu
   description: 'ISO 8601 instant in UTC with milliseconds, or null.',
 })
 
-/** What some operation filters its rows by: no other takes such a name for nothing. */
+/** What some operation, or a field of GraphQL, filters its rows by: no other takes such a name for nothing. */
 export const FILTERS = [
   'start_date',
   'end_date',
+  'from',
+  'to',
   'date',
   'month',
   'utc_offset',
   'pubkey',
   'pubkeys',
+  'validator_indexes',
   'withdrawal_address',
+  'label',
+  'kind',
+  'status',
+  'statuses',
 ] as const
+
+/** What filters are called here that other operations, and GraphQL, call otherwise. */
+export const FILTERS_ELSEWHERE: Readonly<Record<string, string>> = {
+  from: 'start_date',
+  to: 'end_date',
+  start_date: 'from',
+  end_date: 'to',
+}

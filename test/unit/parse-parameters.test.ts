@@ -18,6 +18,9 @@ const Shape = Type.Object({
   offset: Type.Optional(Type.String({ pattern: '^[+-]\\d\\d$' })),
 })
 
+/** What other operations filter by. */
+const OF_OTHERS = FILTERS.filter((name) => !(name in Shape.properties))
+
 /** Answers with what a handler gets, or with the refusal. */
 const app = Fastify()
 acceptTextOfAnyType(app)
@@ -28,6 +31,8 @@ app.setErrorHandler((error) => {
 })
 app.get('/', { schema: { querystring: Shape } }, async ({ query }) => ({ status: 'parsed', value: query }))
 app.get('/closed', { schema: { querystring: { ...Shape, additionalProperties: false } } }, async ({ query }) => query)
+const Dates = Type.Object({ start_date: Type.Optional(Type.String()), end_date: Type.Optional(Type.String()) })
+app.get('/dates', { schema: { querystring: Dates } }, async ({ query }) => query)
 app.post('/', { schema: { body: Shape } }, async ({ body }) => ({ status: 'parsed', value: body }))
 
 test.each([
@@ -102,7 +107,7 @@ describe('a query string', () => {
     ['lits=2', '400', 'lits is not understood'],
     ['validtaor_indxes=2', '400', 'validtaor_indxes is not understood'],
     // What other operations filter by would answer for everything here.
-    ...FILTERS.map((name): [string, string, string] => [`${name}=1`, '400', `${name} is not understood`]),
+    ...OF_OTHERS.map((name): [string, string, string] => [`${name}=1`, '400', `${name} is not understood`]),
     ['startDate=2026-01-01', '400', 'startDate is not understood'],
     ['list=1,2,3,4', '400', 'list'],
     ['day=2026-02-30', '4001', 'day must match format "date"'],
@@ -113,6 +118,16 @@ describe('a query string', () => {
     const result = await parse(text)
     expect(result).toMatchObject({ status: 'refused', code })
     expect(result.detail).toContain(detail)
+  })
+})
+
+test.each([
+  ['from', 'start_date'],
+  ['to', 'end_date'],
+])('%s is refused where days are asked for by %s, which is named', async (name, other) => {
+  expect((await app.inject(`/dates?${name}=2026-11-19`)).json()).toMatchObject({
+    code: '400',
+    detail: `${name} is not understood: here it is ${other}`,
   })
 })
 
@@ -157,7 +172,7 @@ describe('a body', () => {
     expect(await parse(text)).toMatchObject({ status: 'refused', code: '400' })
   })
 
-  test.each(['list[0]', 'listed', 'validator_index', 'Page', 'page[]', 'pagge', 'vaildator_indexes', ...FILTERS])(
+  test.each(['list[0]', 'listed', 'validator_index', 'Page', 'page[]', 'pagge', 'vaildator_indexes', ...OF_OTHERS])(
     'with %j is refused, which names it',
     async (key) => {
       expect(await parse(JSON.stringify({ [key]: 1 }))).toEqual({
