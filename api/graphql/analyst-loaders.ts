@@ -1,14 +1,18 @@
 import DataLoader from 'dataloader'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type DayNumber, firstSlotOfDay, parseDay } from '../../schemas/eth/time.ts'
+import type { Completeness } from '../../schemas/routes/rewards/completeness.ts'
 import { type AccountScope, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
+import { expectedDays } from '../rewards/account-days.ts'
 import { attestationDuties, type EpochDuties } from '../rewards/attestation-duties.ts'
+import { completenessOf } from '../rewards/completeness.ts'
 import { type Horizon, horizonOf } from '../rewards/horizon.ts'
 import type { Days } from '../rewards/kept-spans.ts'
 import { type NetworkSums, networkSums } from '../rewards/network-sums.ts'
 import { type NetworkWindow, NO_WINDOW, networkWindow } from '../rewards/network-window.ts'
 import { NO_SUMS, type Period, type PeriodSums, periodSums, sumPeriods } from '../rewards/period-sums.ts'
 import { type DifferenceRow, selectDifferences } from '../rewards/select-chain.ts'
+import { missingOf } from '../rewards/shown-days.ts'
 import { loadProposals, NO_PROPOSALS, type ProposalsFound } from './load-proposals.ts'
 
 /** A window of days of one validator. */
@@ -23,6 +27,8 @@ export interface AnalystLoaders {
   readonly ofValidator: DataLoader<WindowOf, PeriodSums, string>
   readonly ofDay: DataLoader<DayNumber, PeriodSums>
   readonly months: DataLoader<Days, readonly Period[], string>
+  /** Of the account's figures of days, by `[from, to)`. */
+  readonly completeness: DataLoader<Days, Completeness, string>
   readonly validatorMonths: DataLoader<WindowOf, readonly Period[], string>
   readonly duties: DataLoader<{ readonly index: number; readonly day: string }, readonly EpochDuties[], string>
   readonly proposals: DataLoader<WindowOf, ProposalsFound, string>
@@ -65,6 +71,7 @@ export function createAnalystLoaders(request: Request): AnalystLoaders {
       batch: false,
       cacheKeyFn: daysKey,
     }),
+    completeness: new DataLoader((windows) => loadCompleteness(request, windows), { cacheKeyFn: daysKey }),
     validatorMonths: new DataLoader(each, { cacheKeyFn: windowKey }),
     duties: new DataLoader((keys) => loadDuties(request, keys), { cacheKeyFn: ({ index, day }) => `${index}/${day}` }),
     proposals: new DataLoader(
@@ -85,6 +92,17 @@ export function createAnalystLoaders(request: Request): AnalystLoaders {
       return epochs.map((epoch) => found.get(epoch) ?? [])
     }),
   }
+}
+
+/** Sums of months leave out what is not proven, whatever is served of days. Days of all windows are read at once. */
+async function loadCompleteness(request: Request, windows: readonly Days[]): Promise<Completeness[]> {
+  const horizon = await horizonOf(request.standing)
+  const from = Math.min(...windows.map((days) => days.from))
+  const to = Math.max(...windows.map((days) => days.to))
+  const reading = { ...request, servesUnproven: false }
+  const expected = horizon === undefined ? [] : await expectedDays(reading, horizon, { from, to })
+  const missing = missingOf(expected)
+  return windows.map((days) => completenessOf(horizon, days, missing))
 }
 
 async function loadNetworkSums(

@@ -24,10 +24,11 @@ import { addSums, NO_SUMS, type Period, type PeriodSums, sumsOfDay } from '../re
 import { type ChainEpochRow, type NetworkDayRow, selectEpochs, selectNetworkDays } from '../rewards/select-chain.ts'
 import type { ProposalRow, ProvenEpochRow } from '../rewards/select-detail.ts'
 import { type SettlementRecord, settlementsOf } from '../rewards/select-settlements.ts'
+import { completenessOfSettled } from '../rewards/settled-completeness.ts'
 import type { ShownDay } from '../rewards/shown-days.ts'
 import type { ListedValidator } from '../validators/list-validators.ts'
 import { gwei, wei } from './amounts.ts'
-import { FIRST_DEFAULT, monthWindow, WINDOW_DAYS_MAX_GRAPHQL } from './analyst-windows.ts'
+import { daysOfMonth, FIRST_DEFAULT, monthWindow, WINDOW_DAYS_MAX_GRAPHQL } from './analyst-windows.ts'
 import { askedDays, type WindowArguments } from './asked-days.ts'
 import type { GraphqlContext, ValidatorDay } from './context.ts'
 import { accountBlocks, type ProposalsFound } from './load-proposals.ts'
@@ -106,6 +107,8 @@ export const analystResolvers = {
   AccountMonth: {
     month: ({ start }: Period) => formatDay(start).slice(0, 7),
     validatorsCount: ({ validators }: Period) => validators,
+    completeness: ({ start }: Period, _: unknown, context: Context) =>
+      context.analysts.completeness.load(daysOfMonth(start)),
     performance: ({ sums }: Period) => sums,
   },
   ValidatorMonth: {
@@ -363,7 +366,14 @@ async function loadSettlements(args: SettlementsArguments, context: Context) {
   })
   const sumOf = (column: 'user_reward_wei' | 'service_fee_wei') =>
     wei(records.reduce((sum, record) => sum + BigInt(record[column]), 0n))
-  return { ...connection, sumUserReward: sumOf('user_reward_wei'), sumServiceFee: sumOf('service_fee_wei') }
+  const completeness = async () =>
+    completenessOfSettled(context, await context.horizon(), { days, indices: args.validatorIndexes ?? [] })
+  return {
+    ...connection,
+    completeness,
+    sumUserReward: sumOf('user_reward_wei'),
+    sumServiceFee: sumOf('service_fee_wei'),
+  }
 }
 
 async function loadNetwork(args: WindowArguments, context: Context): Promise<readonly NetworkDayRow[]> {

@@ -34,6 +34,11 @@ export function monthWindow({ from, to }: MonthArguments, today: DayNumber): Mon
   return { status: 'window', from: Math.max(0, first), to: Math.max(0, behind) }
 }
 
+/** The days of the month that begins with a day. */
+export function daysOfMonth(start: DayNumber): Days {
+  return { from: start, to: addMonths(start, 1) }
+}
+
 /** How many months lie in the days. */
 export function monthsIn({ from, to }: Days): number {
   let months = 0

@@ -181,6 +181,8 @@ const STATEMENTS_OF: Readonly<Record<string, number>> = {
   'Query.networkPerformance': 1,
   'NetworkPerformance.execution': 2,
   'Account.totals': 2,
+  'AccountMonth.completeness': 1,
+  'SettlementConnection.completeness': 3,
   'Account.performance': 2,
   'LabelGroup.performance': 2,
   'Validator.totals': 2,

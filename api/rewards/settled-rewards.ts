@@ -1,21 +1,16 @@
 import { checksumAddress } from '../../schemas/eth/address.ts'
-import { DAY_OFFSET_SEC, type DayNumber, formatLocalTime } from '../../schemas/eth/time.ts'
+import { formatLocalTime } from '../../schemas/eth/time.ts'
 import { formatEthFromWei } from '../../schemas/eth/units.ts'
-import type { Completeness } from '../../schemas/routes/rewards/completeness.ts'
 import { type SettledReward, settledRewards } from '../../schemas/routes/rewards/settled-rewards.ts'
 import { pageOf } from '../http/cursor.ts'
 import { operation, type RequestScope } from '../http/operation.ts'
-import { expectedDays } from './account-days.ts'
-import { withFirstDay } from './account-totals.ts'
-import { answerFigures, completenessOf } from './completeness.ts'
+import { answerFigures } from './completeness.ts'
 import { dayWindow } from './day-window.ts'
-import { expectedValidators } from './expected-validators.ts'
-import { type Horizon, horizonOf } from './horizon.ts'
-import { type Days, reportSpansOf, spansOf, withinLife } from './kept-spans.ts'
+import { horizonOf } from './horizon.ts'
+import { type Days, spansOf, withinLife } from './kept-spans.ts'
 import { type SettlementRecord, settlementsAtOnce, settlementsOf } from './select-settlements.ts'
-import { missingDays, missingOf } from './shown-days.ts'
+import { completenessOfSettled } from './settled-completeness.ts'
 import { settledIncome } from './tax-entries.ts'
-import { validatorDays } from './validator-days.ts'
 
 export const settledRewardsOperation = operation(
   settledRewards,
@@ -54,46 +49,6 @@ export const settledRewardsOperation = operation(
     }
   },
 )
-
-interface SettledWindow {
-  readonly days: Days
-  /** None mean all validators. */
-  readonly indices: readonly number[]
-}
-
-/** Whose day is whole lacks no block of it, whether or not its balances are explained. */
-async function completenessOfSettled(
-  scope: RequestScope,
-  horizon: Horizon | undefined,
-  window: SettledWindow,
-): Promise<Completeness> {
-  const { days } = window
-  if (horizon === undefined) return completenessOf(horizon, days)
-  const missing = await missingOfSettled(scope, horizon, window)
-  return completenessOf(horizon, days, await withFirstDay(scope, horizon, days, missing))
-}
-
-async function missingOfSettled(
-  scope: RequestScope,
-  horizon: Horizon,
-  { days, indices }: SettledWindow,
-): Promise<ReadonlyMap<DayNumber, number>> {
-  const spans = reportSpansOf(days, horizon)
-  if (indices.length === 0) {
-    const reading = { ...scope, servesUnproven: true }
-    return missingOf((await Array.fromAsync(spans, (span) => expectedDays(reading, horizon, span))).flat())
-  }
-  const wanted = new Set(indices)
-  const rows = await Array.fromAsync(spans, (span) => validatorDays(scope, horizon, { indices: wanted, days: span }))
-  const rowsOf = Map.groupBy(rows.flat(), ({ validator_index }) => validator_index)
-  const missing = new Map<DayNumber, number>()
-  for (const one of await expectedValidators(scope, horizon)) {
-    if (one.index === undefined || !wanted.has(one.index)) continue
-    const own = missingDays(horizon, [one], { days, offsetSec: DAY_OFFSET_SEC }, rowsOf.get(one.index) ?? [])
-    for (const [day, count] of own) missing.set(day, (missing.get(day) ?? 0) + count)
-  }
-  return missing
-}
 
 /** Newest first, as the list: a month of them is in memory. */
 async function* readBySpans(scope: RequestScope, { from, to }: Days, isWanted: (record: SettlementRecord) => boolean) {

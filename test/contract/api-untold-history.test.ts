@@ -162,6 +162,13 @@ test('settlements lack the blocks of whom the log does not have, so far as these
   expect(await settledCompleteness(`${JOINER}`)).toMatchObject(NONE)
   const csv = await of(`cloud/validator/el/settle/rewards?${DAYS}`, 'text/csv')
   expect(csv.headers.get('x-completeness')).toContain('state=incomplete')
+  const window = 'from: "2026-11-18", to: "2026-11-20"'
+  const { all, some } = await graphql(`{
+    all: settlements(${window}) { ${COMPLETENESS} }
+    some: settlements(${window}, validatorIndexes: [${JOINER}]) { ${COMPLETENESS} }
+  }`)
+  expect(all.completeness).toMatchObject({ incomplete: [{ from: '2026-11-18', to: '2026-11-20' }] })
+  expect(some.completeness).toMatchObject({ state: 'COMPLETE', incomplete: [] })
 })
 
 test('what a backfill brings is not missing any more', async () => {
@@ -172,6 +179,11 @@ test('what a backfill brings is not missing any more', async () => {
   await insertRows(fixture.warehouse, 'daily_rewards', [dailyRow('2026-11-19', OLD, 7n, 0n, 30)])
   await close('2026-11-19', 7184, 14383)
   const first = incomplete(lacking('2026-11-18', '2026-11-19'))
+  const { months } = await graphql(`{ months(from: "2026-11") { month ${COMPLETENESS} } }`)
+  const lacks = { from: '2026-11-18', to: '2026-11-19', validatorsMissingCount: 1 }
+  expect(months).toMatchObject([
+    { month: '2026-11', completeness: { state: 'INCOMPLETE', notFinalFrom: '2026-11-20', incomplete: [lacks] } },
+  ])
   const today = lacking('2026-11-20', '2026-11-21')
   const totals = { ...first, incomplete: [...first.incomplete, today] }
   expect(await completenessOf()).toMatchObject({ totals, days: first, own: first })
