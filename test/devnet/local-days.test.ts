@@ -216,6 +216,16 @@ test('completeness tells the days of the offset that lack something, and +08:00 
   expect(await (await rest('+08:00')).json()).toEqual(await (await rest(undefined)).json())
 })
 
+test('the UTC+8 day in which the chain began lacks nothing, as its epochs are all there', async () => {
+  const [[first = ''] = []] = slotsByDate('+08:00')
+  const next = new Date(Date.parse(first) + 86_400_000).toISOString().slice(0, 10)
+  for (const path of ['validator/daily-rewards', 'cloud/validator/el/settle/rewards']) {
+    const response = await fetch(`${history.base}/api/v1/${path}?start_date=${first}&end_date=${next}`)
+    const { completeness } = (await response.json()) as Answer
+    expect(completeness, path).toMatchObject({ state: 'complete', incomplete: [] })
+  }
+})
+
 test('GraphQL has the days of UTC+8 by the offset +08:00 as by none, the first one that is whole among them', async () => {
   const dates = 'from: "2026-01-08", to: "2026-01-13"'
   const ofAccount = 'date consensusReward { gwei } executionReward { wei } validatorsCount validatorsMissingCount'
