@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { SEEN_BY_INDICES, SEEN_BY_RELATION, type SeenDays, seenByParams } from '../../api/http/small-accounts.ts'
+import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { indicesSql } from '../../schemas/tables/literals.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
@@ -32,7 +33,8 @@ describe('validators of accounts as a relation', () => {
     const accounts = fc.array(account, { maxLength: 4 })
     await fc.assert(
       fc.asyncProperty(accounts, async (given) => {
-        const activeOf = (index: number, nth: number) => BigInt(index > 20 ? 2 ** 40 : nth)
+        const isOfFarFuture = (index: number) => index % 3 === 0
+        const activeOf = (index: number, nth: number) => (isOfFarFuture(index) ? FAR_FUTURE_EPOCH : BigInt(nth))
         const params = seenByParams(given, activeOf)
         const order = 'ORDER BY nth, validator_index, from_day'
         const rows = await warehouse().query<object>(`SELECT * FROM ${SEEN_BY_RELATION} ${order}`, params)
@@ -44,7 +46,7 @@ describe('validators of accounts as a relation', () => {
                 validator_index: index,
                 from_day: fromDay,
                 to_day: toDay,
-                active: `${activeOf(index, nth)}`,
+                active: isOfFarFuture(index) ? `${2 ** 32 - 1}` : `${nth}`,
               }
             }),
           ),
