@@ -19,7 +19,7 @@ export interface Place {
   readonly through: Through
 }
 
-interface Through {
+export interface Through {
   readonly number: number
   readonly hash: string | undefined
   /** Of the chain from `start` on, and those of tokens that are one of a kind among them. */

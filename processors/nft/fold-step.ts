@@ -57,7 +57,6 @@ export async function foldStep(
     counts[place] = await fold.foldBlock(blocks[place] as Block, first, end)
     await folded.writeIfMany(span)
   }
-  await folded.end(span)
   return counts
 }
 

@@ -2,23 +2,31 @@ import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
 import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
 import { NAMED_REVERTED_MAX, notRevertedSql, REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
-import { constantColumn, textColumn } from '../loop/rows.ts'
-import type { BlockCounts } from './block-fold.ts'
 import { exchangesOf, forgetState, keepState, memoryOf, notesOf, revertsOf, takeState } from './fold-memory.ts'
 import { earlierPlaceOf, isStillPlace, newestHeight, type Place, parentOfFirst, placeOf } from './fold-place.ts'
 import { type Block, foldStep, NO_TRANSFERS } from './fold-step.ts'
 import { FoldedRows } from './folded-rows.ts'
 import { FILLING_BLOCKS_MIN, mergeLater } from './merges.ts'
+import { UnnotedSteps } from './unnoted-steps.ts'
 
-/** Headers of so many blocks are read at once. */
-const STEP_BLOCKS_MAX = 5_500
-/**
- * What a step touches is in memory at once; one block may have more. The rows of so many fill as many inserts (`folded-rows.ts`): two of
- * lists, one of each order of holdings, three or four of totals.
- */
-const STEP_TRANSFERS_MAX = 240_000
-/** The same of a fold beside the one that answers, which waits for the step: some seconds. */
-const BESIDE_TRANSFERS_MAX = 60_000
+/** How much is folded at a time. */
+export interface FoldLimits {
+  /** Of a step: headers of so many are read at once. */
+  readonly stepBlocks: number
+  /** What a step touches is in memory at once; one block may have more. */
+  readonly stepTransfers: number
+  /** The same of a fold beside the one that answers, which waits for the step: some seconds. */
+  readonly besideTransfers: number
+  /** Steps are noted together up to so many: nothing is made while the last rows of what is noted are written. */
+  readonly notedTransfers: number
+}
+
+export const FOLD_LIMITS: FoldLimits = {
+  stepBlocks: 5_500,
+  stepTransfers: 240_000,
+  besideTransfers: 60_000,
+  notedTransfers: 1_000_000,
+}
 
 /**
  * Folds all blocks of a chain that follow on what is folded, are canonical, and are there with all their logs when it begins; ends early
@@ -27,13 +35,18 @@ const BESIDE_TRANSFERS_MAX = 60_000
  * Blocks before the first one change what everybody holds afterwards: where they are there, all that follows is another fold, made beside
  * the one that answers until it is as far. Before each of its steps the one that answers is folded to the newest block.
  */
-export async function foldChain(warehouse: Warehouse, chain: string, signal: AbortSignal): Promise<number> {
+export async function foldChain(
+  warehouse: Warehouse,
+  chain: string,
+  signal: AbortSignal,
+  limits = FOLD_LIMITS,
+): Promise<number> {
   let blocks = 0
   while (!signal.aborted) {
-    const { isPreceded, blocks: following } = await goOn(warehouse, { chain, signal, isBeside: false })
+    const { isPreceded, blocks: following } = await goOn(warehouse, { chain, signal, limits, isBeside: false })
     blocks += following
     if (!isPreceded) break
-    const { blocks: earlier } = await goOn(warehouse, { chain, signal, isBeside: true })
+    const { blocks: earlier } = await goOn(warehouse, { chain, signal, limits, isBeside: true })
     if (earlier === 0) break
     blocks += earlier
   }
@@ -43,6 +56,7 @@ export async function foldChain(warehouse: Warehouse, chain: string, signal: Abo
 interface Going {
   readonly chain: string
   readonly signal: AbortSignal
+  readonly limits: FoldLimits
   /** Whether it is the fold beside the one that answers: it goes on by one step. */
   readonly isBeside: boolean
 }
@@ -53,38 +67,59 @@ interface Gone {
   readonly isPreceded: boolean
 }
 
-async function goOn(warehouse: Warehouse, { chain, signal, isBeside }: Going): Promise<Gone> {
+async function goOn(warehouse: Warehouse, { chain, signal, limits, isBeside }: Going): Promise<Gone> {
   const memory = memoryOf(warehouse)
   const knownFolds = isBeside ? memory.earlier : memory.known
+  let known = knownFolds.get(chain)
+  // Who fails knows nothing.
+  knownFolds.delete(chain)
+  let { folded, notes, isOnlyFold = false } = known ?? {}
   let [blocks, isPreceded] = [0, false]
-  let folded: FoldedRows | undefined
+  const unnoted = new UnnotedSteps(warehouse, chain)
+  const note = async (): Promise<void> => {
+    const place = await unnoted.note(folded)
+    if (place === undefined) return
+    isOnlyFold ||= await dropOvertaken(warehouse, chain, place)
+    notes = notesOf(warehouse)
+  }
   while (!signal.aborted) {
     const reverts = await revertsOf(warehouse, chain)
-    const kept = knownFolds.get(chain)
-    knownFolds.delete(chain)
-    folded ??= kept?.folded
-    const known = kept !== undefined && kept.reverts === reverts ? kept : undefined
+    if (known?.reverts !== reverts) known = undefined
+    if (known === undefined) {
+      await note()
+      isOnlyFold = false
+    }
     const place = known?.place ?? (await (isBeside ? earlierPlaceOf : placeOf)(warehouse, chain))
     if (place === undefined) break
-    const isNoted = known?.notes !== undefined && known.notes === notesOf(warehouse)
+    const isNoted = !unnoted.isEmpty || (notes !== undefined && notes === notesOf(warehouse))
     const parentHash = known?.parentHash ?? (await parentOfFirst(warehouse, chain, place.start))
     const [exchanges, next, isAsKnown] = await Promise.all([
       exchangesOf(warehouse, memory),
-      nextStep(warehouse, chain, place, parentHash),
+      nextStep(warehouse, chain, { place, parentHash, blocksMax: limits.stepBlocks }),
       known === undefined || isNoted || isStillPlace(warehouse, chain, known.place),
     ])
-    // A fold that begins with yet earlier ones takes the place of one beside the one that answers.
-    if (!isAsKnown || (isBeside && known !== undefined && next.isPreceded)) continue
-    isPreceded = next.isPreceded
     const { follow, isLast } = next
+    // A fold that begins with yet earlier ones takes the place of one beside the one that answers. Only behind blocks that are not there
+    // something else may be folded.
+    const isOther =
+      !isAsKnown ||
+      (known !== undefined &&
+        ((isBeside && next.isPreceded) ||
+          (follow.length === 0 && (await newestHeight(warehouse, chain)) > place.through.number + 1)))
+    if (isOther) {
+      known = undefined
+      continue
+    }
+    isPreceded = next.isPreceded
     if (known !== undefined && follow.length === 0) {
-      // Only behind blocks that are not there something else may be folded.
-      if ((await newestHeight(warehouse, chain)) > place.through.number + 1) continue
-      knownFolds.set(chain, { ...known, folded: undefined })
+      known = { ...known, folded: undefined }
       break
     }
     const [{ step, hasTransfers }, notReverted] = await Promise.all([
-      withTransfers(warehouse, chain, { follow, transfersMax: isBeside ? BESIDE_TRANSFERS_MAX : STEP_TRANSFERS_MAX }),
+      withTransfers(warehouse, chain, {
+        follow,
+        transfersMax: isBeside ? limits.besideTransfers : limits.stepTransfers,
+      }),
       known?.notReverted ?? notRevertedOf(warehouse, chain),
     ])
     const last = step.at(-1)
@@ -92,32 +127,32 @@ async function goOn(warehouse: Warehouse, { chain, signal, isBeside }: Going): P
     const { start } = place
     const span = { chain, start, from: place.through.number, to: last.number }
     const taken = takeState(memory, chain, { place, exchanges })
+    // What it does not know is looked up in the tables.
+    if (!taken.state.isWhole) await note()
     if (hasTransfers) folded ??= new FoldedRows(warehouse)
     if (hasTransfers && step.length >= FILLING_BLOCKS_MIN) await mergeLater(warehouse)
     const counts =
       folded === undefined || !hasTransfers
         ? step.map(() => NO_TRANSFERS)
         : await foldStep(warehouse, { span, blocks: step, notReverted, state: taken.state, folded })
-    const through = await note(warehouse, { chain, place, step, counts })
+    const through = unnoted.add(place, step, counts)
     keepState(memory, chain, taken, step)
     blocks += step.length
-    const isOnlyFold = known?.isOnlyFold || (await dropOvertaken(warehouse, chain, { start, number: last.number }))
-    if (reverts !== undefined) {
-      const first = parentHash || (await parentOfFirst(warehouse, chain, start))
-      const now = {
-        place: { start, through },
-        parentHash: first,
-        notes: notesOf(warehouse),
-        notReverted,
-        isOnlyFold,
-        reverts,
-      }
-      knownFolds.set(chain, { ...now, folded: step.length > 1 ? folded : undefined })
-    }
+    if (unnoted.transfers >= limits.notedTransfers) await note()
+    const kept = step.length > 1 ? folded : undefined
+    known =
+      reverts === undefined
+        ? undefined
+        : {
+            ...{ place: { start, through }, parentHash: parentHash || parentIn(step, start) },
+            ...{ notReverted, reverts, folded: kept, notes, isOnlyFold },
+          }
     // What comes meanwhile is asked for when it is there; of blocks that come in numbers that is many at once.
-    const isCut = step.length < follow.length || follow.length === STEP_BLOCKS_MAX
+    const isCut = step.length < follow.length || follow.length === limits.stepBlocks
     if (isBeside || (!isCut && isLast)) break
   }
+  await note()
+  if (known !== undefined) knownFolds.set(chain, { ...known, notes, isOnlyFold })
   return { blocks, isPreceded }
 }
 
@@ -128,7 +163,7 @@ async function goOn(warehouse: Warehouse, { chain, signal, isBeside }: Going): P
 async function dropOvertaken(
   warehouse: Warehouse,
   chain: string,
-  { start, number }: { readonly start: number; readonly number: number },
+  { start, through: { number } }: Place,
 ): Promise<boolean> {
   const others = await warehouse.query<{ start: string; is_overtaken: number }>(
     `SELECT start, start > {start:UInt64} AND max(block_number) <= {number:UInt64} AS is_overtaken FROM nft_blocks
@@ -184,6 +219,11 @@ async function notRevertedOf(warehouse: Warehouse, chain: string): Promise<strin
   return notRevertedSql(rows.map(({ hash }) => hash))
 }
 
+/** The hash of the block that the fold's first one follows on, where that is in the step. */
+function parentIn([first]: readonly Block[], start: number): string {
+  return first?.number === start ? first.parentHash : ''
+}
+
 interface BlockRow {
   readonly number: string
   readonly hash: string
@@ -204,11 +244,17 @@ interface Following {
   readonly isPreceded: boolean
 }
 
+interface Asked {
+  readonly place: Place
+  /** Of the block that the fold's first one follows on; empty where nobody knows. */
+  readonly parentHash: string
+  readonly blocksMax: number
+}
+
 async function nextStep(
   warehouse: Warehouse,
   chain: string,
-  { start, through }: Place,
-  parentHash = '',
+  { place: { start, through }, parentHash, blocksMax }: Asked,
 ): Promise<Following> {
   const rows = await warehouse.query<BlockRow>(
     `SELECT block_number AS number, toString(block_hash) AS hash, parent_hash, toUnixTimestamp(time) AS time_sec, log_parts,
@@ -229,7 +275,7 @@ async function nextStep(
        FROM reverted_blocks FINAL WHERE chain = {chain:String} AND is_reverted = 1
      ) AS r USING (block_hash)
      ORDER BY block_number`,
-    { chain, before: Math.max(0, start - 1), parentHash, from: through.number, to: through.number + STEP_BLOCKS_MAX },
+    { chain, before: Math.max(0, start - 1), parentHash, from: through.number, to: through.number + blocksMax },
   )
   const byNumber = Map.groupBy(rows, ({ number }) => Number(number))
   const follow: Block[] = []
@@ -259,33 +305,4 @@ async function cameBack(warehouse: Warehouse, chain: string, row: BlockRow): Pro
     version: BigUint64Array.of(version),
   })
   return true
-}
-
-interface Noted {
-  readonly chain: string
-  readonly place: Place
-  readonly step: readonly Block[]
-  readonly counts: readonly BlockCounts[]
-}
-
-/** Notes that blocks are folded: last, so that a step that was interrupted is made again. Returns through which one, then. */
-async function note(warehouse: Warehouse, { chain, place, step, counts }: Noted): Promise<Place['through']> {
-  const bytes = (hashes: readonly string[]) => new Uint8Array(Buffer.concat(hashes.map(bytesOf)))
-  let { through } = place
-  const noted = step.map(({ number, hash }, i) => {
-    const { transfers, singles } = counts[i] ?? NO_TRANSFERS
-    through = { number, hash, transfers: through.transfers + transfers, singles: through.singles + singles }
-    return through
-  })
-  await warehouse.insert('nft_blocks', {
-    chain: textColumn(step.length, chain),
-    start: constantColumn(step.length, BigInt(place.start)),
-    block_number: BigUint64Array.from(step, ({ number }) => BigInt(number)),
-    block_hash: bytes(step.map(({ hash }) => hash)),
-    parent_hash: bytes(step.map(({ parentHash }) => parentHash)),
-    time: Uint32Array.from(step, ({ timeSec }) => timeSec),
-    transfers: BigUint64Array.from(noted, ({ transfers }) => BigInt(transfers)),
-    singles: BigUint64Array.from(noted, ({ singles }) => BigInt(singles)),
-  })
-  return through
 }

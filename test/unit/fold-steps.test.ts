@@ -1,0 +1,95 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { FOLD_LIMITS, foldChain } from '../../processors/nft/fold.ts'
+import { AppError } from '../../schemas/errors.ts'
+import { tries } from '../long-form.ts'
+import { type Block, blockOn, chainOf, eventsOf, revertOf, tell } from './given-nft-chain.ts'
+import { anyBlock, expectHoldings } from './told-holdings.ts'
+import { handleOf } from './warehouse-handle.ts'
+import { storesOfFile } from './warehouse-of-file.ts'
+
+const CHAIN = 'eth'
+const never = new AbortController().signal
+const stores = storesOfFile()
+
+const tellAll = (warehouse: Warehouse, blocks: readonly Block[]) =>
+  tell(
+    warehouse,
+    blocks.flatMap((block) => eventsOf(block, CHAIN)),
+    { chain: CHAIN },
+  )
+
+/** Before so many statements of the fold. */
+const anyMoment = fc.record({
+  statements: fc.integer({ min: 1, max: 40 }),
+  what: fc.oneof(
+    fc.constant('failure' as const),
+    fc.constant('other process' as const),
+    fc.record({ away: fc.integer({ min: 1, max: 4 }), blocks: fc.array(anyBlock, { minLength: 1, maxLength: 5 }) }),
+  ),
+})
+
+test('steps that are noted together come to what the canonical blocks say, whatever happens between them', {
+  timeout: 600_000,
+}, async () => {
+  const { warehouse, empty } = stores()
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(anyBlock, { minLength: 4, maxLength: 8 }),
+      fc.integer({ min: 1, max: 12 }),
+      fc.array(anyMoment, { maxLength: 4 }),
+      async (blocks, notedTransfers, moments) => {
+        await empty()
+        let head: Block | undefined
+        for (const moves of blocks) head = blockOn(head, moves)
+        await tellAll(warehouse, chainOf(head))
+        const left = [...moments]
+        let statements = 0
+        const handle = handleOf(warehouse)
+        const beforeEach = async () => {
+          const [moment] = left
+          if (moment === undefined || ++statements < moment.statements) return
+          left.shift()
+          statements = 0
+          if (moment.what === 'failure') throw new AppError('warehouse', 'it is away', { retryable: true })
+          if (moment.what === 'other process') return void (await foldChain(handleOf(warehouse), CHAIN, never))
+          const reverts = chainOf(head).slice(-moment.what.away).toReversed()
+          await tell(
+            warehouse,
+            reverts.map((block) => revertOf(block, CHAIN)),
+            { chain: CHAIN },
+          )
+          head = chainOf(head).at(-1 - moment.what.away)
+          for (const moves of moment.what.blocks) {
+            head = blockOn(head, moves)
+            await tellAll(warehouse, [head])
+          }
+        }
+        const disturbed = new Proxy(handle, {
+          get: (target, name) => {
+            const own = Reflect.get(target, name)
+            if (typeof own !== 'function' || !['insert', 'query', 'queryWords'].includes(String(name))) return own
+            return async (...given: unknown[]) => {
+              await beforeEach()
+              return await own.apply(target, given)
+            }
+          },
+        })
+        // Each block is a step.
+        const limits = { ...FOLD_LIMITS, stepTransfers: 1, notedTransfers }
+        for (;;) {
+          try {
+            await foldChain(disturbed, CHAIN, never, limits)
+            if (left.length === 0) break
+          } catch (error) {
+            expect(error).toMatchObject({ message: 'it is away' })
+          }
+        }
+        await foldChain(disturbed, CHAIN, never, limits)
+        await expectHoldings(warehouse, head as Block)
+      },
+    ),
+    { numRuns: tries(15, 200) },
+  )
+})
