@@ -64,7 +64,7 @@ export function lackingDays(
   missing: ReadonlyMap<DayNumber, number>,
   offsetSec: number,
 ): LackingDays {
-  const { clock, epoch, closedDays } = horizon
+  const { clock, epoch, closedDays, daysWithoutStart } = horizon
   const closed = new Set(closedDays.flatMap(({ day }) => (from <= day && day < to ? [day] : [])))
   const lacking = new Map<DayNumber, number | null>()
   for (let day = from; day < to; day++) {
@@ -75,17 +75,10 @@ export function lackingDays(
     // By whatever offset, a day is closed with the UTC+8 day that it ends in.
     const closingSlot = firstSlotOfDay(clock, dayOfSlot(clock, lastSlot) + 1)
     if (known === null && epochOf(clock, closingSlot) > epoch) return { lacking, notFinalFrom: day }
-    if (known === null && offsetSec === DAY_OFFSET_SEC && isReadFirstDay(horizon, day)) continue
+    if (known === null && daysWithoutStart.includes(day)) continue
     lacking.set(day, known)
   }
   return { lacking, notFinalFrom: undefined }
-}
-
-/** Whether a day is the one in which the chain began, which is never closed (`daySpan`), and all its epochs are there: then nothing can be brought. */
-function isReadFirstDay({ clock, openEpochs }: Horizon, day: DayNumber): boolean {
-  if (day !== dayOfSlot(clock, 0)) return false
-  const lastEpoch = epochOf(clock, firstSlotOfDay(clock, day + 1) - 1)
-  return new Set(openEpochs.filter((one) => one <= lastEpoch)).size === lastEpoch + 1
 }
 
 /**

@@ -1,5 +1,15 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
-import { type ChainClock, type DayNumber, dayOfSlot, firstOfMonth, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
+import {
+  type ChainClock,
+  type DayNumber,
+  dayOfSlot,
+  epochOf,
+  firstOfMonth,
+  firstSlotOfDay,
+  formatDay,
+  lastSlotOfEpoch,
+} from '../../schemas/eth/time.ts'
+import { IS_START_TOLD_SQL } from '../../schemas/tables/rewards.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import type { Standing } from '../http/standings.ts'
 
@@ -15,6 +25,11 @@ export interface Horizon {
   readonly closedDays: readonly ClosedDay[]
   /** Months (their first days) whose sums in `monthly_rewards` are those of all their closed days, with the version that these rows have. */
   readonly summedMonths: ReadonlyMap<DayNumber, string>
+  /**
+   * The day in which the chain began, where its epochs are all there and do not tell what it began with, as earlier logs do not: it is never
+   * closed, and not called missing.
+   */
+  readonly daysWithoutStart: readonly DayNumber[]
   /** Days of complete epochs that are not closed, `YYYY-MM-DD`. */
   readonly openDays: readonly string[]
   /** Complete epochs with a slot in an open day, ascending; after a backfill they may have gaps. */
@@ -84,6 +99,11 @@ export function horizonOf(standing: Standing): Promise<Horizon | undefined> {
 async function selectHorizon(warehouse: WarehouseReader, chain: string): Promise<Horizon | undefined> {
   const [row] = await warehouse.query<HorizonRow>(HORIZON, { chain })
   if (row === undefined || row.epochs === '0') return undefined
+  const horizon = toHorizon(chain, row)
+  return { ...horizon, daysWithoutStart: await daysWithoutStart(warehouse, horizon) }
+}
+
+function toHorizon(chain: string, row: HorizonRow): Omit<Horizon, 'daysWithoutStart'> {
   return {
     chain,
     epoch: row.newest,
@@ -102,6 +122,19 @@ async function selectHorizon(warehouse: WarehouseReader, chain: string): Promise
     openEpochs: row.open_epochs,
     exchanges: row.exchanges,
   }
+}
+
+async function daysWithoutStart(
+  warehouse: WarehouseReader,
+  { chain, clock, closedDays, openEpochs }: Omit<Horizon, 'daysWithoutStart'>,
+): Promise<readonly DayNumber[]> {
+  const day = dayOfSlot(clock, 0)
+  if (closedDays[0]?.day === day) return []
+  const lastEpoch = epochOf(clock, firstSlotOfDay(clock, day + 1) - 1)
+  // Ascending, and each once.
+  if (openEpochs[lastEpoch] !== lastEpoch) return []
+  const [row] = await warehouse.query<{ told: number }>(IS_START_TOLD_SQL, { chain, day: formatDay(day) })
+  return row?.told === 1 ? [] : [day]
 }
 
 /** Sums that a day is missing in, or has changed since, do not count. */

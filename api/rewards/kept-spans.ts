@@ -24,9 +24,9 @@ export function spansOf({ from, to }: Days): readonly Days[] {
 /** Days that a report reads at once of accounts whose days are not kept: as many as an answer of a year does. */
 const REPORT_SPAN_DAYS = 366
 
-/** Those of some days on which the chain was there. */
+/** Those of some days on which the chain was there, by any offset: further west than UTC+8 it may have begun a date earlier. */
 export function withinLife({ from, to }: Days, { clock }: Pick<Horizon, 'clock'>): Days {
-  return { from: Math.max(from, dayOfInstant(clock.genesisTimeSec)), to }
+  return { from: Math.max(from, dayOfInstant(clock.genesisTimeSec) - 1), to }
 }
 
 /** Those that are closed, or lie before one that is, in spans that follow on each other, the oldest first. */

@@ -34,20 +34,36 @@ export function hasPartOfLocalDay(
   return utc8.some((day) => intervals.some((seen) => isIn(seen, day)))
 }
 
-/** The horizon with the days that are closed by an offset in the place of those of UTC+8. */
+/** The horizon with the days that are closed by an offset in the place of those of UTC+8, and those that cannot be, likewise. */
 export function horizonBy(horizon: Horizon, offsetSec: number): Horizon {
-  const { closedDays } = horizon
-  const [first, last] = [closedDays[0], closedDays.at(-1)]
+  const { closedDays, daysWithoutStart } = horizon
+  const utc8 = [...daysWithoutStart, ...closedDays.map(({ day }) => day)]
+  const [first, last] = [utc8[0], utc8.at(-1)]
   if (offsetSec === DAY_OFFSET_SEC || first === undefined || last === undefined) return horizon
   const versions = new Map(closedDays.map(({ day, version }) => [day, version]))
-  const local = closedLocalDays(horizon, { from: first.day - 1, to: last.day + 2 }, offsetSec)
+  const local = closedLocalDays(horizon, { from: first - 1, to: last + 2 }, offsetSec)
   return {
     ...horizon,
+    daysWithoutStart: localDaysWithoutStart(horizon, offsetSec),
     closedDays: local.map(({ day, lastEpoch, utc8 }) => ({
       ...{ day, lastEpoch },
       version: utc8.map((one) => versions.get(one)).join(' '),
     })),
   }
+}
+
+/** Days that lie partly in one of UTC+8 that is not closed for want of what the chain began with, and in none that is open for another reason. */
+function localDaysWithoutStart(
+  { clock, closedDays, daysWithoutStart }: Horizon,
+  offsetSec: number,
+): readonly DayNumber[] {
+  const known = new Set([...daysWithoutStart, ...closedDays.map(({ day }) => day)])
+  return daysWithoutStart.flatMap((utc8) =>
+    [utc8 - 1, utc8, utc8 + 1].filter((day) => {
+      const lies = localDay(clock, day, offsetSec)?.utc8
+      return lies?.includes(utc8) === true && lies.every((one) => known.has(one))
+    }),
+  )
 }
 
 const OF_INDICES = (index: string): string => `has({indices:Array(UInt32)}, ${index})`
@@ -133,7 +149,7 @@ async function localDaysOf(
     const level = local === undefined ? undefined : levelOf(sum.validator_index, local)
     if (local === undefined || level === undefined) return []
     // Who joins within the day begins it with nothing; where a balance is only lacking, something is left unexplained.
-    const start = balances(sum.validator_index, local.firstSlot - 1) ?? 0n
+    const start = balances(sum.validator_index, startSlotOf(local)) ?? 0n
     const end = balances(sum.validator_index, local.lastSlot)
     if (end === undefined) return []
     const residual = end - start - BigInt(sum.cl_reward_gwei) - BigInt(flows_gwei)
@@ -160,6 +176,11 @@ function paramsOf(
   }
 }
 
+/** The slot whose state a day begins with. That of slot 0 is the genesis state: nothing is proposed in it. */
+function startSlotOf({ firstSlot }: LocalDay): number {
+  return Math.max(0, firstSlot - 1)
+}
+
 /**
  * Balances after slots within epochs: that at the epoch's end without what changed it later. What a transition changes is of the epoch's first
  * slot, so none of it is later.
@@ -169,7 +190,7 @@ async function balancesAtCuts(
   { chain, clock }: Horizon,
   { indices, closed }: { readonly indices: ReadonlySet<number>; readonly closed: readonly LocalDay[] },
 ) {
-  const cuts = closed.flatMap(({ firstSlot, lastSlot }) => [firstSlot - 1, lastSlot])
+  const cuts = closed.flatMap((local) => [startSlotOf(local), local.lastSlot])
   const epochs = [...new Set(cuts.map((slot) => epochOf(clock, slot)))]
   const slots = { first_slot: Math.min(...cuts), last_slot: (Math.max(...epochs) + 1) * clock.slotsPerEpoch - 1 }
   const params = { chain, epochs, indices: [...indices], ...slots }

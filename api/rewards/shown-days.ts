@@ -1,4 +1,4 @@
-import { DAY_OFFSET_SEC, type DayNumber, dayOfSlot, epochOf, firstSlotOfDay, parseDay } from '../../schemas/eth/time.ts'
+import { type DayNumber, epochOf, firstSlotOfDay, parseDay } from '../../schemas/eth/time.ts'
 import { localDay } from '../../schemas/eth/utc-offset.ts'
 import type { Completeness } from '../../schemas/routes/rewards/completeness.ts'
 import { isWithheld } from '../../schemas/tables/day-levels.ts'
@@ -93,8 +93,7 @@ function isExpected(
   { day, lastEpoch }: Pick<ClosedDay, 'day' | 'lastEpoch'>,
   offsetSec: number,
 ): boolean {
-  // The day in which the chain began lies in the first one of UTC+8.
-  const utc8 = offsetSec === DAY_OFFSET_SEC ? [day] : (localDay(clock, day, offsetSec)?.utc8 ?? [dayOfSlot(clock, 0)])
+  const utc8 = localDay(clock, day, offsetSec)?.utc8 ?? []
   return validators.some((one) => one.activation <= BigInt(lastEpoch) && hasPartOfLocalDay(one, utc8))
 }
 

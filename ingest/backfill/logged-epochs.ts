@@ -117,10 +117,11 @@ export async function loggedEpochs(
     const ranges = parts.filter((part) => part.kind === kind)
     return ranges.reduce((sum, part) => sum + (found.get(`${epoch} ${kind} ${part.range} ${part.rows}`) ?? 0), 0)
   }
-  const isPresent = ([epoch, parts]: [number, readonly EpochPart[]]): boolean => {
-    const kinds = new Set<EpochPart['kind']>(['validators', ...parts.map(({ kind }) => kind)])
-    return [...kinds].every((kind) => rowsOf(epoch, parts, kind) === wanted.size)
-  }
+  const kindsOf = (epoch: number, parts: readonly EpochPart[]): ReadonlySet<EpochPart['kind']> =>
+    // What the chain began with, earlier logs do not tell; nothing else says that they lack it.
+    new Set(['validators', ...(epoch === 0 ? (['day_balances'] as const) : []), ...parts.map(({ kind }) => kind)])
+  const isPresent = ([epoch, parts]: [number, readonly EpochPart[]]): boolean =>
+    [...kindsOf(epoch, parts)].every((kind) => rowsOf(epoch, parts, kind) === wanted.size)
   const present = new Set([...partsOf].filter(isPresent).map(([epoch]) => epoch))
   const firstToldAfter = lowestAfter(indices, thereBy)
   const sinceEpochs = Float64Array.from(thereBy.values()).sort()
@@ -133,7 +134,7 @@ export async function loggedEpochs(
     const parts = partsOf.get(epoch)
     if (parts === undefined || lackingIn(epoch) !== 0) return undefined
     const rows = rowsOf(epoch, parts, 'validators')
-    if (parts.some(({ kind }) => rowsOf(epoch, parts, kind) !== rows)) return undefined
+    if ([...kindsOf(epoch, parts)].some((kind) => rowsOf(epoch, parts, kind) !== rows)) return undefined
     return firstToldAfter(epoch)
   }
   const stale = new Set([...setAside, ...unreadable.values(), ...outdated])

@@ -205,18 +205,18 @@ function validatorEvents(request: EpochRequest, columns: EpochValidatorsColumns)
 
 interface DayCut {
   readonly day: number
-  /** The last one before the day. */
+  /** The last one before the day; 0, whose state is that of the genesis, where the chain began in it. */
   readonly slot: number
 }
 
-/** The UTC+8 days whose first slot lies in the epoch. */
+/** The UTC+8 days whose first slot lies in the epoch; in epoch 0 that in which the chain began, too. */
 function dayCuts({ chain: { clock }, epoch }: EpochRequest): readonly DayCut[] {
   const firstSlot = firstSlotOfEpoch(clock, epoch)
   const cuts: DayCut[] = []
   for (let day = dayOfSlot(clock, firstSlot); ; day++) {
     const dayStart = firstSlotOfDay(clock, day)
     if (dayStart > lastSlotOfEpoch(clock, epoch)) return cuts
-    if (dayStart >= firstSlot && dayStart > 0) cuts.push({ day, slot: dayStart - 1 })
+    if (dayStart >= firstSlot) cuts.push({ day, slot: Math.max(0, dayStart - 1) })
   }
 }
 
@@ -320,10 +320,12 @@ async function balancesBefore(request: EpochRequest): Promise<Balances> {
 
 function blocksEvent(request: EpochRequest, data: EpochBlocksData, parts: readonly PartEvent[]): EncodedEvent {
   const { chainName, epoch } = request
+  // Epoch 0 of a chain that began just before midnight tells what two days begin with: a range's events of both are one part, and keep their order.
+  const named = new Map(parts.map(({ part }) => [`${part.kind} ${part.range}`, part]))
   return encodeEvent(epochBlocks, {
     id: `beacon.epoch-blocks:${chainName}:${epoch}`,
     key: chainKey(chainName),
     time: timeOf(request),
-    data: { ...data, header: { ...data.header, parts: parts.map(({ part }) => part) } },
+    data: { ...data, header: { ...data.header, parts: [...named.values()] } },
   })
 }

@@ -17,7 +17,7 @@ export interface EpochContent {
   readonly data: EpochBlocksData
 }
 
-/** Balances that a UTC+8 day begins with: those after `slot`, the last one before it. */
+/** Balances that a UTC+8 day begins with: those after `slot`, the last one before it, or 0 where the chain began in it. */
 export interface DayStart {
   readonly day: number
   readonly slot: number

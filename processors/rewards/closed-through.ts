@@ -1,18 +1,12 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import type { ChainDays, ClosedThrough } from '../../schemas/closed-through.ts'
-import {
-  type ChainClock,
-  type DayNumber,
-  dayOfSlot,
-  epochOf,
-  firstSlotOfDay,
-  formatDay,
-} from '../../schemas/eth/time.ts'
-import { chainClock } from './days.ts'
+import { type DayNumber, dayOfSlot, epochOf, firstSlotOfDay, formatDay } from '../../schemas/eth/time.ts'
+import { chainClock, isGenesisTold } from './days.ts'
 
 /**
  * Up to which day the days of each chain are closed, as far as is asked. The first of them is the first day that the tables have from its
- * beginning: where the log begins within a day, that day is never closed, and it and those before it count as closed with the next one.
+ * beginning: where the log begins within a day, or does not tell what the chain began with, that day is never closed, and it and those before
+ * it count as closed with the next one.
  */
 export async function closedThrough(
   warehouse: Warehouse,
@@ -37,7 +31,7 @@ async function closedOfChain(warehouse: Warehouse, { chain, fromDay, toDay }: Ch
   return inARow === 0 && first === begun ? null : first + inARow - 1
 }
 
-/** The first day whose first slot is in the tables, and is not that of the chain's start; undefined before the first epoch. */
+/** The first day whose first slot is in the tables, with the balances before it; undefined before the first epoch. */
 async function firstWholeDay(warehouse: Warehouse, chain: string): Promise<DayNumber | undefined> {
   const clock = await chainClock(warehouse, chain)
   const [epochs] = await warehouse.query<{ first: number; count: string }>(
@@ -46,10 +40,7 @@ async function firstWholeDay(warehouse: Warehouse, chain: string): Promise<DayNu
   )
   if (clock === undefined || epochs === undefined || epochs.count === '0') return undefined
   const day = dayOfSlot(clock, epochs.first * clock.slotsPerEpoch)
-  return isWhole(clock, day, epochs.first) ? day : day + 1
-}
-
-function isWhole(clock: ChainClock, day: DayNumber, firstEpoch: number): boolean {
   const firstSlot = firstSlotOfDay(clock, day)
-  return firstSlot > 0 && epochOf(clock, firstSlot) >= firstEpoch
+  const isWhole = firstSlot > 0 ? epochOf(clock, firstSlot) >= epochs.first : await isGenesisTold(warehouse, chain, day)
+  return isWhole ? day : day + 1
 }

@@ -1,9 +1,9 @@
 import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
 import type { DaySpan } from '../../schemas/eth/day-span.ts'
-import { type ChainClock, formatDay } from '../../schemas/eth/time.ts'
+import { type ChainClock, type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import { DAY_TOLD_VERSION, dayLevelSql, roundingMaxSql } from '../../schemas/tables/day-levels.ts'
 import { NO_EXECUTION_BLOCK } from '../../schemas/tables/execution.ts'
-import type { ChainRow } from '../../schemas/tables/rewards.ts'
+import { type ChainRow, IS_START_TOLD_SQL } from '../../schemas/tables/rewards.ts'
 import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
 import { COMPILED_SUMS } from '../compiled-sums.ts'
 import { indexSlices, isInSlice } from './index-slices.ts'
@@ -141,13 +141,27 @@ export function dayParams(chain: string, span: DaySpan): QueryParams {
   }
 }
 
-/** What a day lacks: epochs, and execution blocks of its tracked proposers. Without any it can be closed. */
+/** What a day lacks: epochs, and execution blocks of its tracked proposers. */
 export async function missingOfDay(
   warehouse: Warehouse,
   chain: string,
   span: DaySpan,
 ): Promise<{ readonly epochs: number; readonly blocks: number }> {
   return { epochs: await missingEpochs(warehouse, chain, span), blocks: await missingBlocks(warehouse, chain, span) }
+}
+
+/** Whether everything is there that closes a day: it lacks nothing, and what the chain began with is told where it did so in it. */
+export async function isClosable(warehouse: Warehouse, chain: string, span: DaySpan): Promise<boolean> {
+  // Almost every time that is asked, epochs are still to come; to look for blocks costs ten times as much.
+  if ((await missingEpochs(warehouse, chain, span)) > 0) return false
+  if (span.firstSlot === 0 && !(await isGenesisTold(warehouse, chain, span.day))) return false
+  return (await missingBlocks(warehouse, chain, span)) === 0
+}
+
+/** Whether the balances are told that a chain began with, given the day of it: of logs of before they were, epoch 0 lacks them. */
+export async function isGenesisTold(warehouse: Warehouse, chain: string, day: DayNumber): Promise<boolean> {
+  const [row] = await warehouse.query<{ told: number }>(IS_START_TOLD_SQL, { chain, day: formatDay(day) })
+  return row?.told === 1
 }
 
 async function missingEpochs(warehouse: Warehouse, chain: string, span: DaySpan): Promise<number> {
@@ -173,9 +187,7 @@ export async function closeDay(
   indicesAtOnce?: number,
 ): Promise<boolean> {
   const params = dayParams(chain, span)
-  // Almost every time that is asked, epochs are still to come; to look for blocks costs ten times as much.
-  if ((await missingEpochs(warehouse, chain, span)) > 0) return false
-  if ((await missingBlocks(warehouse, chain, span)) > 0) return false
+  if (!(await isClosable(warehouse, chain, span))) return false
   const slices = await indexSlices(warehouse, NEWEST_SQL, params, indicesAtOnce)
   const sql = slices.length > 1 ? `${DAILY_SQL}${COMPILED_SUMS}` : DAILY_SQL
   for (const slice of slices) await warehouse.command(sql, { ...params, ...slice })

@@ -14,7 +14,7 @@ import { type DeadLetter, DeadLetters } from '../loop/dead-letters.ts'
 import { openExchange } from '../loop/exchange.ts'
 import { filledFrom, tablesNotFilled } from '../loop/filled-from.ts'
 import { isOfRemoved, type LogFacts, readLogFacts, stillCounts } from '../loop/log-facts.ts'
-import { chainClocks, missingOfDay } from '../rewards/days.ts'
+import { chainClocks, isClosable } from '../rewards/days.ts'
 import type { Unprocessed } from './until-processed.ts'
 
 /** Epochs or hashes of one question: a server takes 128 KiB in one parameter. */
@@ -307,8 +307,7 @@ async function closableDays({ warehouse, chain }: Comparing): Promise<readonly M
     for (const day of await openDays(warehouse, name, clock)) {
       const span = daySpan(clock, day)
       if (span === undefined) continue
-      const { epochs, blocks } = await missingOfDay(warehouse, name, span)
-      if (epochs + blocks === 0) closable.push(formatDay(day))
+      if (await isClosable(warehouse, name, span)) closable.push(formatDay(day))
     }
     if (closable.length === 0) continue
     missing.push({

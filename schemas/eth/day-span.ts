@@ -13,11 +13,11 @@ export interface DaySpan {
   readonly lastTransition: number
 }
 
-/** The day's slots and epochs; undefined for the day in which the chain began, which has no balances to start from. */
+/** The day's slots and epochs, from slot 0 on where the chain began in it; undefined for days before. */
 export function daySpan(clock: ChainClock, day: DayNumber): DaySpan | undefined {
   const firstSlot = firstSlotOfDay(clock, day)
   const nextSlot = firstSlotOfDay(clock, day + 1)
-  if (firstSlot === 0) return undefined
+  if (nextSlot === 0) return undefined
   return {
     day,
     firstSlot,

@@ -33,16 +33,19 @@ export interface LocalDay {
   readonly firstSlot: number
   readonly lastSlot: number
   readonly lastEpoch: number
-  /** UTC+8 days of its slots, and of the one before, whose balance it begins with; a UTC+8 day, which knows that itself, lies in itself alone. */
+  /**
+   * UTC+8 days of its slots, and of the one before, whose balance it begins with (none where the chain began in it); a UTC+8 day, which knows
+   * that itself, lies in itself alone.
+   */
   readonly utc8: readonly DayNumber[]
 }
 
-/** Undefined for the day in which the chain began, which has no balances to start from, and for those before it. */
+/** Undefined for days before the chain began. */
 export function localDay(clock: ChainClock, day: DayNumber, offsetSec: number): LocalDay | undefined {
   const firstSlot = firstSlotOfDay(clock, day, offsetSec)
-  if (firstSlot === 0) return undefined
   const lastSlot = firstSlotOfDay(clock, day + 1, offsetSec) - 1
-  const from = offsetSec === DAY_OFFSET_SEC ? day : dayOfSlot(clock, firstSlot - 1)
+  if (lastSlot < 0) return undefined
+  const from = offsetSec === DAY_OFFSET_SEC ? day : dayOfSlot(clock, Math.max(0, firstSlot - 1))
   const to = dayOfSlot(clock, lastSlot)
   const utc8 = Array.from({ length: to - from + 1 }, (_, nth) => from + nth)
   return { day, firstSlot, lastSlot, lastEpoch: epochOf(clock, lastSlot), utc8 }

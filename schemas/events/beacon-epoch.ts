@@ -60,7 +60,10 @@ const EPOCH_VALIDATORS_DIFFERENCES = {
 export type EpochValidatorsData = Packed<EpochValidatorsHeader, typeof EPOCH_VALIDATORS_LAYOUT>
 
 const DayBalancesFields = {
-  /** Day number (UTC+8); the balances are those it starts with: post-state of the last slot before it. */
+  /**
+   * Day number (UTC+8); the balances are those it starts with: post-state of the last slot before it, or the genesis state (slot 0) for the
+   * day in which the chain began, which earlier logs do not tell.
+   */
   day: UInt,
   slot: UInt,
   range: UInt,

@@ -46,6 +46,10 @@ function isOneOf(kinds: readonly LedgerKind[]): string {
   return `kind IN (${kinds.map(textSql).join(', ')})`
 }
 
+/** Whether the balances are known that a day began with: of the day in which a chain began, earlier logs have none. Parameters: `chain` String, `day` Date. */
+export const IS_START_TOLD_SQL =
+  'SELECT count() > 0 AS told FROM day_balances WHERE chain = {chain:String} AND day = {day:Date}'
+
 // Rows as queries return them: 64-bit and wider integers are decimal text.
 
 /** A row of `daily_rewards`. */

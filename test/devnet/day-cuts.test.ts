@@ -35,7 +35,7 @@ beforeAll(async () => {
   const toEpoch = devnet.history.head.finality.finalized.epoch - 1
   await backfill(ingester, { fromEpoch: 0, toEpoch }, never)
   await rebuildFrom(eventLog, stores().warehouse)
-  rows = await stores().warehouse.query('SELECT * FROM daily_rewards FINAL ORDER BY validator_index')
+  rows = await stores().warehouse.query('SELECT * FROM daily_rewards FINAL ORDER BY day, validator_index')
 })
 afterAll(() => devnet?.[Symbol.asyncDispose]())
 
@@ -50,18 +50,38 @@ function slotsOn(date: string): readonly number[] {
   })
 }
 
+/** The balances that the rows of a day have, and those of the states that it lies between. */
+function balancesOn(date: string, { before, last }: { readonly before: number; readonly last: number }) {
+  const own = rows.filter(({ day }) => day === date)
+  // Who joins on the day begins with nothing.
+  const balance = (slot: number, index: number) => String(record(slot).balances[index] ?? 0)
+  return {
+    stored: own.map((row) => [row.validator_index, row.balance_start_gwei, row.balance_end_gwei]),
+    true: own.map(({ validator_index: i }) => [i, balance(before, i), balance(last, i)]),
+  }
+}
+
+test('the day in which the chain began is cut at the genesis state', () => {
+  const [date = '', next] = new Set(rows.map(({ day }) => day))
+  expect(next).toBeDefined()
+  const slots = slotsOn(date)
+  expect(slots[0]).toBe(0)
+  const balances = balancesOn(date, { before: 0, last: slots.at(-1) ?? 0 })
+  expect(balances.stored).toEqual(balances.true)
+  expect(balances.stored.length).toBeGreaterThanOrEqual(40)
+  expect(record(1).balances).not.toEqual(record(0).balances)
+})
+
 test('a day is cut where the states of its slots say, not at an epoch, and not at a block', () => {
-  const [date = ''] = new Set(rows.map(({ day }) => day))
+  const [, date = ''] = new Set(rows.map(({ day }) => day))
   const slots = slotsOn(date)
   const [before, last] = [(slots[0] ?? 0) - 1, slots.at(-1) ?? 0]
   expect(slots).toHaveLength(96)
   for (const slot of EMPTY) expect(record(slot).block, `slot ${slot}`).toBeUndefined()
   expect([before, last]).toEqual(EMPTY)
-  const stored = rows.map((row) => [row.validator_index, row.balance_start_gwei, row.balance_end_gwei])
-  // Who joins on the day begins with nothing.
-  const balance = (slot: number, index: number) => String(record(slot).balances[index] ?? 0)
-  expect(stored).toEqual(rows.map(({ validator_index: i }) => [i, balance(before, i), balance(last, i)]))
-  expect(rows.length).toBeGreaterThan(40)
+  const balances = balancesOn(date, { before, last })
+  expect(balances.stored).toEqual(balances.true)
+  expect(balances.stored.length).toBeGreaterThan(40)
   // A cut one slot later, or where an epoch ends, would be another.
   for (const slot of [before + 1, 31, 63]) expect(record(slot).balances).not.toEqual(record(before).balances)
   for (const slot of [last + 1, 127, 159]) expect(record(slot).balances).not.toEqual(record(last).balances)

@@ -45,14 +45,16 @@ function slotsByDate(offset: string): ReadonlyMap<string, readonly number[]> {
   })
 }
 
-/** Dates of whole days, whose slots and the one before lie in the two days of UTC+8 that are closed: slots 45 to 236. */
+/** Dates of whole days, whose slots and the one before lie in the three days of UTC+8 that are closed: up to slot 236. */
 function wholeDates(offset: string): readonly (readonly [date: string, first: number, last: number])[] {
-  const [from = 0, to = 0] = [45, 236]
   return [...slotsByDate(offset)].flatMap(([date, slots]) => {
     const [first = 0, last = 0] = [slots[0], slots.at(-1)]
-    return from < first && last <= to ? [[date, first, last] as const] : []
+    return last <= 236 ? [[date, first, last] as const] : []
   })
 }
+
+/** The slot whose state a day begins with: before slot 0 there is none but its own, that of the genesis. */
+const startOf = (first: number) => Math.max(0, first - 1)
 
 async function rest(offset: string | undefined, accept = 'application/json'): Promise<Response> {
   const dates = 'start_date=2026-01-08&end_date=2026-01-13'
@@ -74,7 +76,7 @@ test.each(OFFSETS)('the days of %s begin and end with the post-states of their s
   const { data } = (await (await rest(offset)).json()) as Answer
   const eth = (slot: number) => formatEthFromGwei(balance(slot))
   const shown = data.rewards.map((day) => [day.date, day.balance_start, day.balance_end, day.residual])
-  expect(shown).toEqual(expected.map(([date, first, last]) => [date, eth(first - 1), eth(last), '0']))
+  expect(shown).toEqual(expected.map(([date, first, last]) => [date, eth(startOf(first)), eth(last), '0']))
   expect(shown.length).toBeGreaterThan(0)
   // A cut one slot beside would be seen, but for a slot without a block.
   for (const [, first, last] of expected)
@@ -169,14 +171,14 @@ test.each(OFFSETS)(
     for (const [date, first, last] of expected) {
       const day = localDays.find((one) => one.date === date)
       const balances = (slot: number) => devnet.history.slot(slot)?.balances ?? []
-      // Its first day begins with nothing.
-      const isJoined = balances(last).length > JOINER.index
+      // Its first day begins with nothing; the UTC+8 day before, up to slot 44, does not have it, nor has a day that lies in that one too.
+      const isJoined = balances(last).length > JOINER.index && startOf(first) > 44
       const own = [...Array(GENESIS_TRACKED).keys(), ...(isJoined ? [JOINER.index] : [])]
       const sum = (slot: number) => own.reduce((gwei, index) => gwei + BigInt(balances(slot)[index] ?? 0), 0n)
       const flows = FLOWS.reduce((gwei, flow) => gwei + BigInt(day?.performance.components[flow]?.gwei ?? 0), 0n)
       expect([date, day?.validatorsCount, day?.consensusReward.gwei]).toEqual([
         ...[date, own.length],
-        String(sum(last) - sum(first - 1) - flows),
+        String(sum(last) - sum(startOf(first)) - flows),
       ])
       const wei = validators.nodes.flatMap((one) => one.localDays.filter((its) => its.date === date))
       expect(day?.executionReward.wei).toBe(
@@ -197,7 +199,7 @@ test('the account has the same days in REST, as JSON, as CSV and for tax tools, 
     completeness: Answer['completeness']
   }
   expect(data.reward.map(({ date, cl_reward }) => [date, cl_reward])).toEqual(expected)
-  expect(completeness.state).toBe('incomplete')
+  expect(completeness).toMatchObject({ state: 'not_final', incomplete: [] })
   const [, ...lines] = (await (await dailyRewards('+05:45', 'text/csv')).text()).trim().split('\r\n')
   expect(lines.map((line) => line.split(',').filter((_, at) => at === 0 || at === 2))).toEqual(expected)
   const [, entry = ''] = (await (await dailyRewards('+05:45', 'text/csv; profile=koinly')).text()).split('\r\n')
@@ -206,19 +208,19 @@ test('the account has the same days in REST, as JSON, as CSV and for tax tools, 
   expect(await (await dailyRewards('+05:50')).json()).toMatchObject({ code: '400' })
 })
 
-test('completeness tells the days of the offset that lack something, and +08:00 is what is asked without one', async () => {
-  const { completeness } = (await (await rest('+05:45')).json()) as Answer
-  const [first] = wholeDates('+05:45')
-  expect(completeness.state).toBe('incomplete')
-  // The day before the first whole one lies partly in the day in which the chain began.
-  const before = new Date(Date.parse(first?.[0] ?? '') - 86_400_000).toISOString().slice(0, 10)
-  expect(completeness.incomplete.map(({ start_date: date }) => date)).toContain(before)
+test('+08:00 is what is asked without an offset', async () => {
   expect(await (await rest('+08:00')).json()).toEqual(await (await rest(undefined)).json())
 })
 
-test('the UTC+8 day in which the chain began lacks nothing, as its epochs are all there', async () => {
-  const [[first = ''] = []] = slotsByDate('+08:00')
+test('the UTC+8 day in which the chain began is proven by the states, and lacks nothing', async () => {
+  const [[first = '', slots = []] = []] = slotsByDate('+08:00')
   const next = new Date(Date.parse(first) + 86_400_000).toISOString().slice(0, 10)
+  const { data } = (await (await rest(undefined)).json()) as Answer
+  const eth = (slot = 0) => formatEthFromGwei(balance(slot))
+  expect(data.rewards[0]).toMatchObject({
+    ...{ date: first, balance_start: eth(0), balance_end: eth(slots.at(-1)), residual: '0' },
+    level: 'anchored',
+  })
   for (const path of ['validator/daily-rewards', 'cloud/validator/el/settle/rewards']) {
     const response = await fetch(`${history.base}/api/v1/${path}?start_date=${first}&end_date=${next}`)
     const { completeness } = (await response.json()) as Answer
@@ -240,9 +242,7 @@ test('GraphQL has the days of UTC+8 by the offset +08:00 as by none, the first o
   }
   const withFigures = ({ days }: Both) => days.filter(({ consensusReward }) => consensusReward !== null)
   const { data } = (await response.json()) as { data: Both & { validators: { nodes: readonly Both[] } } }
-  const closed = [...slotsByDate('+08:00')].flatMap(([date, [first = 0]]) =>
-    first === 45 || first === 141 ? date : [],
-  )
+  const closed = [...slotsByDate('+08:00')].flatMap(([date, [first = 0]]) => ([0, 45, 141].includes(first) ? date : []))
   expect(withFigures(data).map(({ date }) => date)).toEqual(closed)
   expect(data.localDays).toEqual(data.days)
   expect(data.validators.nodes.map((node) => withFigures(node).length)).toContain(closed.length)
@@ -264,12 +264,11 @@ test('a day is left out, and told by completeness, while a UTC+8 day that it lie
   expect([whole.length > 0, data.rewards]).toEqual([true, []])
   const { localDays } = await accountDays('+05:45')
   const [first] = localDays.filter(({ date }) => date === whole[0])
-  // One has joined on it, and one is missing.
-  expect([first?.validatorsCount, first?.validatorsMissingCount]).toEqual([GENESIS_TRACKED + 1 - 1, 1])
+  expect([first?.validatorsCount, first?.validatorsMissingCount]).toEqual([GENESIS_TRACKED - 1, 1])
   expect(completeness.incomplete).toContainEqual(
     expect.objectContaining({ start_date: whole[0], validators_missing: 1 }),
   )
-  expect(((await (await rest(undefined)).json()) as Answer).data.rewards).toHaveLength(2)
+  expect(((await (await rest(undefined)).json()) as Answer).data.rewards).toHaveLength(3)
 })
 
 test('who has a validator on a part of a day lacks it, whoever has the other part', async () => {
@@ -291,4 +290,20 @@ test('who has a validator on a part of a day lacks it, whoever has the other par
   const own = await fetch(`${history.base}/api/v1/validator/rewards?pubkey=${pubkey}&${dates}`)
   const { completeness } = (await own.json()) as Answer
   expect(completeness.incomplete).toContainEqual(expect.objectContaining({ start_date: parted, validators_missing: 1 }))
+})
+
+test('days that lie in the one in which the chain began are not called missing where the log does not tell what it began with', async () => {
+  const { warehouse } = stores()
+  const [[first = ''] = []] = slotsByDate('+08:00')
+  for (const table of ['day_balances', 'closed_days', 'daily_rewards'])
+    await warehouse.command(`ALTER TABLE ${table} DELETE WHERE day = '${first}' SETTINGS mutations_sync = 2`)
+  await warehouse.command('INSERT INTO closed_days SELECT * REPLACE (version + 1 AS version) FROM closed_days FINAL')
+  for (const offset of [undefined, ...OFFSETS]) {
+    const { data, completeness } = (await (await rest(offset)).json()) as Answer
+    expect(
+      data.rewards.map(({ date }) => date),
+      offset,
+    ).not.toContain(first)
+    expect(lackingDates({ data, completeness }), offset).not.toContain(first)
+  }
 })

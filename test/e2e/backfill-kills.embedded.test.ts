@@ -172,7 +172,7 @@ describe('a backfill that is killed again and again', () => {
     await processAll()
     tables = ofAnyLog(await dump(env))
     const undisturbed = tablesOf(UNDISTURBED)
-    expect(undisturbed.closed_days).toHaveLength(1)
+    expect(undisturbed.closed_days).toHaveLength(2)
     expect(undisturbed.daily_rewards.length).toBeGreaterThan(30)
     for (const chain of killed) expectEqualTables(tablesOf(chain), undisturbed)
   })

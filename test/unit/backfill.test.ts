@@ -74,6 +74,32 @@ test('a backfill tells whom it has looked for, once, and of epochs to come nothi
   expect(await looks()).toHaveLength(2)
 })
 
+test('epoch 0 that does not tell what the chain began with is no gap, and a backfill reads it anew', async () => {
+  await track([1, 3])
+  await backfill(backfilled(chainTo(40)), { fromEpoch: 0, toEpoch: 2 }, never)
+  await trackValidators(otherLog(), [1, 3], BEACON_CHAIN)
+  const options = { ...backfilled(chainTo(40)), writer: otherLog(), eventLog: otherLog() }
+  const events = await eventsOf('beacon.epochs')
+  await otherLog().append(
+    'beacon.epochs',
+    events.filter(({ type }) => type !== dayBalances.name).map(withoutDayBalances),
+  )
+  expect((await findGaps(options, undefined, never)).gaps).toEqual([])
+  const range = { fromEpoch: 0, toEpoch: 1 }
+  const done = { validators: 2, added: 0 }
+  expect(await backfill(options, range, never)).toEqual({ ...done, ingested: 1, skipped: 1 })
+  const told = (await eventsIn(otherLog(), 'beacon.epochs')).slice(-3)
+  expect(told).toEqual(events.filter(({ time }) => time === events[0]?.time))
+  expect(await backfill(options, range, never)).toEqual({ ...done, ingested: 0, skipped: 2 })
+})
+
+function withoutDayBalances(event: EncodedEvent): EncodedEvent {
+  if (event.type !== epochBlocks.name) return event
+  const { header, columns } = decodeEvent(epochBlocks, event)
+  const parts = header.parts.filter(({ kind }) => kind !== 'day_balances')
+  return encodeEvent(epochBlocks, { ...event, data: { header: { ...header, parts }, columns } })
+}
+
 test('a backfill that was interrupted goes on where it was', async () => {
   await track([1])
   const stop = new AbortController()

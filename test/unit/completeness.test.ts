@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { completenessOf, completenessOfTotals } from '../../api/rewards/completeness.ts'
 import type { Horizon } from '../../api/rewards/horizon.ts'
+import { horizonBy } from '../../api/rewards/local-days.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
 
 /** Slots of an hour, four an epoch: a day is 24 slots, and day 2026-01-02 begins with slot 16 (UTC+8). */
@@ -13,6 +14,7 @@ const horizon: Horizon = {
   epoch: 28,
   closedDays: closed('2026-01-03', '2026-01-05'),
   summedMonths: new Map(),
+  daysWithoutStart: [],
   openDays: ['2026-01-02', '2026-01-04', '2026-01-06'],
   openEpochs: [],
   exchanges: '',
@@ -59,22 +61,39 @@ describe('a client can tell apart', () => {
 
 describe('the day in which the chain began', () => {
   const asked = days('2026-01-01', '2026-01-04')
-  const begun = { ...horizon, closedDays: closed('2026-01-02', '2026-01-03'), openEpochs: [0, 1, 2, 3, 28] }
+  const day = parseDay('2026-01-01') ?? 0
+  const late = { ...horizon, closedDays: closed('2026-01-02', '2026-01-03') }
+  const begun = { ...late, daysWithoutStart: [day] }
 
-  it('has no daily figures, and lacks nothing once all its epochs are there', () => {
+  it('is as any other once it is closed', () => {
+    const whole = { ...late, closedDays: closed('2026-01-01', '2026-01-02', '2026-01-03') }
+    expect(completenessOf(whole, asked)).toMatchObject({ state: 'complete', incomplete: [] })
+  })
+
+  it('is not called missing where nothing tells what it began with', () => {
     expect(completenessOf(begun, asked)).toMatchObject({ state: 'complete', incomplete: [] })
+  })
+
+  it('nor are days by another offset that lie in it', () => {
+    // In UTC, 2026-01-01 has 8 slots of the next day of UTC+8, which is closed, and 2026-01-02 none of the first one but that before it.
+    const both = (one: Horizon) => completenessOf(horizonBy(one, 0), days('2026-01-01', '2026-01-03'), new Map(), 0)
+    expect(both(begun)).toMatchObject({ state: 'complete', incomplete: [] })
+    const named = { start_date: '2026-01-01', end_date: '2026-01-02', validators_missing: null }
+    expect(both(late).incomplete).toEqual([named])
+    expect(both({ ...begun, closedDays: closed('2026-01-03', '2026-01-04') }).incomplete).toEqual([
+      { ...named, end_date: '2026-01-03' },
+    ])
   })
 
   it('lacks epochs where the log begins in its middle, and what it lacks of validators', () => {
     const first = { start_date: '2026-01-01', end_date: '2026-01-02' }
-    const late = { ...begun, openEpochs: [1, 2, 3, 28] }
     expect(completenessOf(late, asked).incomplete).toEqual([{ ...first, validators_missing: null }])
-    const missing = new Map([[parseDay('2026-01-01') ?? 0, 2]])
+    const missing = new Map([[day, 2]])
     expect(completenessOf(begun, asked, missing).incomplete).toEqual([{ ...first, validators_missing: 2 }])
   })
 
   it('is not final before it is over', () => {
-    const running = { ...begun, closedDays: [], epoch: 2, openEpochs: [0, 1, 2] }
+    const running = { ...late, closedDays: [], epoch: 2, openEpochs: [0, 1, 2] }
     expect(completenessOf(running, asked)).toMatchObject({ state: 'not_final', not_final_from: '2026-01-01' })
   })
 })

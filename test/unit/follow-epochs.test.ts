@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import { followEpochs } from '../../ingest/epochs/epoch-follower.ts'
 import { TrackedValidators } from '../../ingest/epochs/tracked-validators.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { dayOfSlot } from '../../schemas/eth/time.ts'
 import { ACCOUNTS_KEY, validatorsTracked } from '../../schemas/events/accounts.ts'
 import { dayBalances, epochBlocks, epochValidators, RANGE_VALIDATORS } from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent, type EncodedEvent, type Topic } from '../../schemas/events/codec.ts'
@@ -17,12 +18,14 @@ import { pubkeyOf, SLOTS_PER_EPOCH, SyntheticChain, syntheticChain } from './syn
 
 const eventLog = eventLogOfEachTest()
 const never = new AbortController().signal
+/** UTC+8 day in which the chain of these tests began. */
+const GENESIS_DAY = dayOfSlot(syntheticChain.clock, 0)
 
 const eventsOf = (topic: Topic) => eventsIn(eventLog(), topic)
 const track = (indices: readonly number[], chain = BEACON_CHAIN) => trackValidators(eventLog(), indices, chain)
 
 /** Follows until so many epochs are in the log. */
-async function followTo(epochs: number, chain: SyntheticChain): Promise<void> {
+async function followTo(epochs: number, chain: Pick<SyntheticChain, 'beacon'>): Promise<void> {
   const stop = new AbortController()
   await followEpochs(
     {
@@ -41,6 +44,7 @@ test('an epoch is its validators and its blocks; rewards are those of the duty e
   const events = await eventsOf('beacon.epochs')
   expect(events.map(({ id }) => id)).toEqual(
     [0, 1, 2].flatMap((epoch) => [
+      ...(epoch === 0 ? [`beacon.day-balances:mainnet:${GENESIS_DAY}:0`] : []),
       `beacon.epoch-validators:mainnet:${epoch}:0`,
       `beacon.epoch-blocks:mainnet:${epoch}`,
     ]),
@@ -83,9 +87,9 @@ test('the blocks event names the parts of its epoch, each of which has a key of 
   await track([1, 3, RANGE_VALIDATORS + 2])
   const chain = chainTo(24)
   chain.registry = RANGE_VALIDATORS + 3
-  await followTo(1, chain)
-  const events = await eventsOf('beacon.epochs')
-  const ids = ['epoch-validators:mainnet:0:0', 'epoch-validators:mainnet:0:1', 'epoch-blocks:mainnet:0']
+  await followTo(2, chain)
+  const events = (await eventsOf('beacon.epochs')).filter(({ id }) => /:mainnet:1(:|$)/.test(id))
+  const ids = ['epoch-validators:mainnet:1:0', 'epoch-validators:mainnet:1:1', 'epoch-blocks:mainnet:1']
   expect(events.slice(0, 3).map(({ id, key }) => [id, key])).toEqual([
     [`beacon.${ids[0]}`, 'mainnet:0'],
     [`beacon.${ids[1]}`, 'mainnet:1'],
@@ -170,6 +174,42 @@ test('a day that begins in the epoch brings the balances of the slot before it',
     { kind: 'day_balances', range: 0, rows: 1 },
     { kind: 'validators', range: 0, rows: 1 },
   ])
+})
+
+describe('epoch 0', () => {
+  const dayBalancesOf = async () =>
+    (await eventsOf('beacon.epochs'))
+      .filter(({ type }) => type === dayBalances.name)
+      .map((event) => decodeEvent(dayBalances, event))
+
+  test('brings the balances of the genesis state, which the day begins with', async () => {
+    await track([2])
+    const chain = chainTo(24)
+    await followTo(1, chain)
+    expect(await dayBalancesOf()).toEqual([
+      {
+        header: { chain: 'mainnet', epoch: 0, day: GENESIS_DAY, slot: 0, range: 0 },
+        columns: { validatorIndex: Uint32Array.of(2), balanceGwei: BigInt64Array.of(32_000_000_002n) },
+      },
+    ])
+    expect((await firstBlocksEvent()).header.parts).toEqual([
+      { kind: 'day_balances', range: 0, rows: 1 },
+      { kind: 'validators', range: 0, rows: 1 },
+    ])
+  })
+
+  test('names the balances of two days as one part, where the second one begins in it', async () => {
+    await track([2])
+    const { beacon } = chainTo(24)
+    // Slot 2 begins at midnight.
+    const clock = { ...syntheticChain.clock, genesisTimeSec: 1_600_012_800 - 24 }
+    await followTo(1, { beacon: { ...beacon, chain: async () => ({ ...(await beacon.chain()), clock }) } })
+    expect((await dayBalancesOf()).map(({ header: { day, slot } }) => [day, slot])).toEqual([
+      [GENESIS_DAY, 0],
+      [GENESIS_DAY + 1, 1],
+    ])
+    expect((await firstBlocksEvent()).header.parts.map(({ kind }) => kind)).toEqual(['day_balances', 'validators'])
+  })
 })
 
 test('a restart goes on where the log stops, and knows who was identified', async () => {

@@ -65,7 +65,8 @@ export const givenKey = (index: number): string => hexOf(pubkeyOf(index))
 const address = (kind: string): string => `0x${kind.repeat(20)}`
 const instant = (slot: number): string => formatInstant(slotTimeSec(CLOCK, slot))
 
-export function givenChain(epochs = EPOCHS): GivenChain {
+/** `tellsGenesis`: with the balances that the chain began with, as logs have told them since its first day is closed. */
+export function givenChain(epochs = EPOCHS, { tellsGenesis = false } = {}): GivenChain {
   const finalized: EncodedEvent[] = []
   const head: EncodedEvent[] = []
   const execution: EncodedEvent[] = []
@@ -100,7 +101,8 @@ export function givenChain(epochs = EPOCHS): GivenChain {
     }
     for (let slot = firstSlot; slot < firstSlot + CLOCK.slotsPerEpoch; slot++) {
       const day = dayOfSlot(CLOCK, slot)
-      if (slot > 0 && slot === firstSlotOfDay(CLOCK, day)) dayEvents.push(...dayBalancesEvents(epoch, day, balances))
+      const beginsDay = slot === firstSlotOfDay(CLOCK, day) && (slot > 0 || tellsGenesis)
+      if (beginsDay) dayEvents.push(...dayBalancesEvents(epoch, day, balances))
       if (slot % 9 === 5) continue // missed
       const proposer = slot % (VALIDATORS + 1) // the last one is nobody's
       const block = finalizedBlock(slot, proposer)
@@ -138,7 +140,7 @@ export function givenChain(epochs = EPOCHS): GivenChain {
   const wholeDays = [...clByDay.keys()].filter((day) => {
     const number = Date.parse(day) / 86_400_000
     const next = firstSlotOfDay(CLOCK, number + 1)
-    return firstSlotOfDay(CLOCK, number) > 0 && epochOf(CLOCK, next) < epochs
+    return (tellsGenesis || firstSlotOfDay(CLOCK, number) > 0) && epochOf(CLOCK, next) < epochs
   })
   return {
     events: new Map<Topic, readonly EncodedEvent[]>([
@@ -318,7 +320,7 @@ function executionEvent(slot: number): EncodedEvent {
 }
 
 function dayBalancesEvents(epoch: number, day: number, balances: readonly bigint[]): readonly EncodedEvent[] {
-  const slot = firstSlotOfDay(CLOCK, day) - 1
+  const slot = Math.max(0, firstSlotOfDay(CLOCK, day) - 1)
   return RANGES.map(({ range, from, to }) =>
     encodeEvent(dayBalances, {
       id: `beacon.day-balances:${GIVEN_CHAIN}:${day}:${range}`,

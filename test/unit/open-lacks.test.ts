@@ -15,6 +15,7 @@ const horizon: Horizon = {
   epoch: 13,
   closedDays: [{ day: CLOSED, lastEpoch: 9, version: '1' }],
   summedMonths: new Map(),
+  daysWithoutStart: [],
   openDays: ['2026-01-03'],
   openEpochs: [10, 11, 12, 13],
   exchanges: '',

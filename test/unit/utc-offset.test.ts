@@ -52,6 +52,9 @@ test.each([
   expect(found?.utc8.map(formatDay)).toEqual(utc8)
 })
 
-test('the day in which the chain began is none', () => {
-  expect(localDay(CLOCK, parseDay('2020-12-01') as number, 0)).toBeUndefined()
+test('the day in which the chain began begins with slot 0, and there is none before', () => {
+  const first = localDay(CLOCK, parseDay('2020-12-01') as number, 0)
+  expect(first).toMatchObject({ firstSlot: 0, lastSlot: 3_598, lastEpoch: 112 })
+  expect(first?.utc8.map(formatDay)).toEqual(['2020-12-01', '2020-12-02'])
+  expect(localDay(CLOCK, parseDay('2020-11-30') as number, 0)).toBeUndefined()
 })

@@ -13,6 +13,7 @@ const horizon: Horizon = {
   clock: { genesisTimeSec: 0, secondsPerSlot: 12, slotsPerEpoch: 32 },
   closedDays: [DAY, DAY + 1, DAY + 3].map((day) => ({ day, lastEpoch: 1, version: '1' })),
   summedMonths: new Map(),
+  daysWithoutStart: [],
   openDays: [],
   openEpochs: [],
   exchanges: '',

@@ -32,8 +32,8 @@ export const Completeness = Type.Object(
       ),
       {
         description:
-          'Days of which something that is final is missing, ascending. The day in which the chain began has no daily figures, as it has no balances to ' +
-          'begin with: what it paid is in totals, and it is none of these days where all its epochs are there.',
+          'Days of which something that is final is missing, ascending. In logs that do not tell the balances that the chain began with, the day in which it ' +
+          'did has no daily figures: what it paid is in totals, and it is none of these days where all its epochs are there.',
       },
     ),
   },

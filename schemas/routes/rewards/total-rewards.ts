@@ -27,8 +27,8 @@ export const totalRewards = defineRoute({
   paths: ['/api/v1/validator/total-rewards'],
   summary: 'Cumulative income and balance of each validator',
   description:
-    'Figures from the first epoch of the log up to the newest complete finalized one: with what the day paid in which the chain began, of which ' +
-    'there is no daily figure. One that the newest epoch does not have yet, as it was tracked after it, has no item, and `completeness` counts it as ' +
+    'Figures from the first epoch of the log up to the newest complete finalized one: with what the day paid in which the log began, of which ' +
+    'there may be no daily figure. One that the newest epoch does not have yet, as it was tracked after it, has no item, and `completeness` counts it as ' +
     'missing. Days on which a validator’s balance changed by what nothing explains are in none of ' +
     'them, and `completeness` names these days. Items by ascending validator index; the aggregates cover all ' +
     'validators of the account, not the page. Income counts on the UTC+8 days on which the account has the validator. One that ' +
