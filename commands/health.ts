@@ -29,9 +29,9 @@ export function watchedChains({
   }))
 }
 
-/** What health is asked of; without a watch this process has no vault, and no gateway. */
+/** What health is asked of; without a watch this process has no vault, and no gateway; without stopped roles all of them run. */
 export type Watched = Pick<Running, 'chains' | 'nodes' | 'nodeHeads'> &
-  Partial<Pick<Running, 'devnet' | 'vault' | 'upstreams'>>
+  Partial<Pick<Running, 'devnet' | 'vault' | 'upstreams' | 'stoppedRoles'>>
 
 export interface HealthOptions {
   readonly lagWatch: LagWatch
@@ -55,7 +55,7 @@ export async function healthOf(
     nowSec,
   )
   const vault = await vaultHealth(ports, running.vault?.health(), nowSec)
-  const counted = await withCounters(measured, counters)
+  const counted = withStopped(await withCounters(measured, counters), running.stoppedRoles)
   return withVault(withUpstreams(withNodes(counted, running), running.upstreams?.health()), vault)
 }
 
@@ -73,6 +73,13 @@ async function withCounters(measured: Health, counters: HealthOptions['counters'
     if (!(error instanceof AppError)) throw error
     return { ...withCheck(false), reasons: [...measured.reasons, `the counters do not answer: ${error.message}`] }
   }
+}
+
+/** What a stopped role does is done by nobody else. */
+function withStopped(measured: Health, stopped: Running['stoppedRoles'] = new Map()): Health {
+  if (stopped.size === 0) return measured
+  const reasons = [...stopped].map(([name, reason]) => `the role ${name} has stopped: ${reason}`)
+  return { ...measured, checks: { ...measured.checks, roles_run: false }, reasons: [...measured.reasons, ...reasons] }
 }
 
 /** The gateway's networks have nothing to do with each other, nor with other families: none of them makes all of that unready. */

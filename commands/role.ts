@@ -48,6 +48,8 @@ export interface Running {
   readonly vault: Watch<VaultHealth>
   /** The gateway's upstreams, where this process has it. */
   readonly upstreams: Watch<readonly NetworkStatus[]>
+  /** Why a role of this process has stopped while the others go on, by its name. */
+  readonly stoppedRoles: Map<Role['name'], string>
 }
 
 /** Unix milliseconds on the chains of this process: those of its devnet may have been led into time to come. */
@@ -64,6 +66,8 @@ export function clocksOf(running: Pick<Running, 'devnet'>): { now(): number; wal
 export interface Role {
   readonly name: 'ingest' | 'process' | 'api' | 'validators' | 'webhooks' | 'metadata' | 'users'
   readonly needs: readonly (keyof RolePorts)[]
+  /** It decides by facts of the log: where one of those that it cannot do without is unreadable, it stops, and the other roles go on. */
+  readonly decidesByFacts?: true
   /** Throws AppError for a setting that cannot hold now: before anything is started that takes its time. */
   check?(config: Config): Promise<void>
   run(ports: RolePorts, running: Running, signal: AbortSignal): Promise<void>

@@ -53,13 +53,18 @@ export async function runRoles(setting: Setting, roles: readonly Role[]): Promis
     nodeHeads: new Map(),
     vault: new Watch<VaultHealth>(),
     upstreams: new Watch<readonly NetworkStatus[]>(),
+    stoppedRoles: new Map(),
   }
   const running: Running = { config, log, screen, progress, devnet, chains, gateway, ...seen }
   if (isAsked) open.use(await answerCommands(ports, running))
 
   const stop = new AbortController()
   const ending = AbortSignal.any([signal, stop.signal])
-  const tasks = roles.map((role) => role.run(ports, running, ending))
+  const runsAlone = roles.length === 1
+  const tasks = roles.map((role) => {
+    const ended = role.run(ports, running, ending)
+    return runsAlone || role.decidesByFacts === undefined ? ended : unlessUnreadable(role, running, ended)
+  })
   tasks.push(
     watchConfig({
       current: config,
@@ -78,6 +83,17 @@ export async function runRoles(setting: Setting, roles: readonly Role[]): Promis
   } catch (error) {
     // A role that was still reading something when it was stopped.
     if (!isAbortOf(signal, error)) throw error
+  }
+}
+
+/** What a role cannot read is no reason for the others to end: starting again would not help, so it stays stopped, and is named. */
+async function unlessUnreadable({ name }: Role, { stoppedRoles, log }: Running, ended: Promise<void>): Promise<void> {
+  try {
+    await ended
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'undecodable')) throw error
+    stoppedRoles.set(name, error.message)
+    log.error({ role: name }, `the role ${name} has stopped, and the others go on: ${error.message}`)
   }
 }
 

@@ -22,18 +22,26 @@ export interface FactsReading {
 export async function readFacts({ eventLog, topic, log, signal, required, add }: FactsReading): Promise<void> {
   for await (const { event } of eventLog.read({ topic, signal })) {
     const { id, type } = event
-    unlessUndecodable(
-      () => add(event),
-      (reason) => {
-        if (!required.has(type)) {
-          log.error({ event: id, reason }, `the event ${id} cannot be read and is passed over: ${reason}`)
-          return
-        }
-        throw new AppError(
-          'undecodable',
-          `The event ${id} cannot be read, and without it nothing is decided: ${reason}. If a later release has written it, run that one.`,
-        )
-      },
+    if (required.has(type)) readRequired(event, add)
+    else
+      unlessUndecodable(
+        () => add(event),
+        (reason) => log.error({ event: id, reason }, `the event ${id} cannot be read and is passed over: ${reason}`),
+      )
+  }
+}
+
+/** What `read` makes of a fact without which nothing may be decided. Throws AppError `undecodable`, which names it, where it cannot be read. */
+export function readRequired<Value>(event: EncodedEvent, read: (event: EncodedEvent) => Value): Value {
+  try {
+    return read(event)
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'undecodable')) throw error
+    throw new AppError(
+      'undecodable',
+      `The event ${event.id} cannot be read, and without it nothing is decided: ${error.message}. ` +
+        'If a later release has written it, run that one.',
+      { cause: error },
     )
   }
 }

@@ -23,6 +23,7 @@ const DROP_EVERY_MS = 3_600_000
 export const usersRole: Role = {
   name: 'users',
   needs: ['eventLog', 'jobQueue'],
+  decidesByFacts: true,
   run({ eventLog, jobQueue }, running, signal) {
     const { log } = running
     const onLost = (reason: string) =>

@@ -37,6 +37,7 @@ const DUTIES: readonly Duty[] = [
 export const validatorsRole: Role = {
   name: 'validators',
   needs: ['eventLog', 'jobQueue'],
+  decidesByFacts: true,
   async run(ports, running, signal) {
     const { eventLog } = ports
     const { log } = running

@@ -1,6 +1,7 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
-import { decodeEvent } from '../../schemas/events/codec.ts'
+import { decodeEvent, type EncodedEvent } from '../../schemas/events/codec.ts'
 import { type UserStands, userStands } from '../../schemas/events/users.ts'
+import { readRequired } from '../read-facts.ts'
 
 /** What stands of all addresses, by what is asked for: the newest event of each. Of those of which nothing stands it has nothing. */
 export class UserBook {
@@ -68,6 +69,7 @@ function sessionsOf(stands: UserStands | undefined): readonly string[] {
  */
 export async function readUserBook(eventLog: Pick<EventLog, 'read'>, signal: AbortSignal): Promise<UserBook> {
   const book = new UserBook()
-  for await (const { event } of eventLog.read({ topic: 'users', signal })) book.put(decodeEvent(userStands, event))
+  const read = (event: EncodedEvent) => decodeEvent(userStands, event)
+  for await (const { event } of eventLog.read({ topic: 'users', signal })) book.put(readRequired(event, read))
   return book
 }

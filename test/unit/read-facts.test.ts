@@ -1,4 +1,9 @@
 import { expect, it } from 'vitest'
+import type { Role, Running } from '../../commands/role.ts'
+import { runRoles } from '../../commands/run-roles.ts'
+import { usersRole } from '../../commands/users/role.ts'
+import { validatorsRole } from '../../commands/validators/role.ts'
+import { openEventLog } from '../../infra/open-ports.ts'
 import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import { readOrderBook } from '../../processors/users/order-book.ts'
@@ -18,14 +23,18 @@ import { exitCallRead } from '../../schemas/events/exit-calls.ts'
 import { exitCancelled, exitEnded, exitRequested, exitSigned, exitSubmitted } from '../../schemas/events/exits.ts'
 import { orderExtended, orderMoved, orderPlaced } from '../../schemas/events/orders.ts'
 import { stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
+import { userStands } from '../../schemas/events/users.ts'
 import { keysAssigned, keysExported, keysImported, keysTaken } from '../../schemas/events/vault-keys.ts'
+import { untilAborted } from '../../schemas/wait.ts'
 import { tracked } from './account-facts.ts'
 import { eventLogOfEachTest } from './event-log-of-each-test.ts'
+import { settingsOfFile } from './setting-of-file.ts'
 import { silentLog } from './silent-log.ts'
 
 // What those who decide by facts make of one that nobody can read.
 
 const log = eventLogOfEachTest()
+const settings = settingsOfFile()
 const NEVER = new AbortController().signal
 const envelope = { key: ACCOUNTS_KEY, time: '2026-11-22T00:00:00.000Z' }
 const ORDER = `ord_${'1'.repeat(16)}`
@@ -96,6 +105,49 @@ it.each([
     })
   }
 })
+
+it.each([
+  { role: validatorsRole, topic: 'accounts', type: stakingBroadcast },
+  { role: usersRole, topic: 'users', type: userStands },
+] as const)(
+  'the role $role.name stops and is named where a fact of $type.name cannot be read, and the others go on',
+  async ({ role, topic, type }) => {
+    const stop = new AbortController()
+    const told: string[] = []
+    const stopped = Promise.withResolvers<void>()
+    const error = (_fields: object, message: string): void => {
+      told.push(message)
+      stopped.resolve()
+    }
+    const setting = settings()
+    const [event] = unreadable(type)
+    {
+      await using eventLog = await openEventLog(setting.config, silentLog)
+      await eventLog.append(topic, event === undefined ? [] : [event])
+    }
+    let seen: Running['stoppedRoles'] | undefined
+    const other: Role = {
+      name: 'process',
+      needs: [],
+      run: async (_ports, running, signal) => {
+        seen = running.stoppedRoles
+        await Promise.race([stopped.promise, untilAborted(signal)])
+        expect(signal.aborted).toBe(false)
+        stop.abort()
+      },
+    }
+    await runRoles({ ...setting, log: { ...silentLog, error }, signal: stop.signal }, [other, role])
+    const reason = expect.stringMatching(
+      new RegExp(`The event garbage.${type.name} cannot be read, and .* nothing is decided`),
+    )
+    expect([...(seen ?? [])]).toEqual([[role.name, reason]])
+    expect(told).toEqual([
+      expect.stringContaining(`the role ${role.name} has stopped, and the others go on: The event`),
+    ])
+    // Alone it ends, with what to do.
+    await expect(runRoles(setting, [role])).rejects.toMatchObject({ code: 'undecodable', message: reason })
+  },
+)
 
 it.each([
   { type: validatorsTracked, isRequired: true },

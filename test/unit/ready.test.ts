@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { toReadyAnswer } from '../../api/http/health.ts'
 import { healthOf } from '../../commands/health.ts'
 import { LiveSetting } from '../../commands/live-setting.ts'
+import type { Running } from '../../commands/role.ts'
 import type { VaultHealth } from '../../commands/vault-health.ts'
 import { Watch } from '../../commands/watch.ts'
 import type { ChainConfig } from '../../infra/config/types.ts'
@@ -63,6 +64,7 @@ interface Conditions {
   readonly log?: EventLog
   readonly logMsMax?: number
   readonly ping?: () => Promise<void>
+  readonly stoppedRoles?: Running['stoppedRoles']
 }
 
 async function newest(): Promise<{ readonly slot: number; readonly block: number; readonly timeSec: number }> {
@@ -99,6 +101,7 @@ async function ready(conditions: Conditions = {}) {
     chains: new LiveSetting([chain]),
     nodes: new Map(nodes.length === 0 ? [] : [['mainnet', () => nodes]]),
     nodeHeads: new Map(nodeHead === undefined ? [] : [['mainnet', nodeHead]]),
+    ...(conditions.stoppedRoles === undefined ? {} : { stoppedRoles: conditions.stoppedRoles }),
   }
   const { warehouse } = stores()
   const at = nowSec ?? (await newest()).timeSec
@@ -172,6 +175,16 @@ it('names counters that are away, where they are those of a server', { timeout: 
     checks: { counters_answer: false },
     reasons: ['the counters do not answer: Redis (REDIS_URL): ECONNREFUSED'],
   })
+})
+
+it('names a role that has stopped while the others go on', { timeout: TEST_MS }, async () => {
+  const answer = await ready({ stoppedRoles: new Map([['validators', 'The event e cannot be read']]) })
+  expect(answer).toMatchObject({
+    status: 'not_ready',
+    checks: { roles_run: false },
+    reasons: ['the role validators has stopped: The event e cannot be read'],
+  })
+  expect((await ready({ stoppedRoles: new Map() })).checks).not.toHaveProperty('roles_run')
 })
 
 it('is ready when all of the log is in the tables, and tells the distance from the chain', {

@@ -83,6 +83,7 @@ it('a process waits for a warehouse that is away at its start, and when its tabl
     ...{
       nodes: new Map(),
       nodeHeads: new Map(),
+      stoppedRoles: new Map(),
       vault: new Watch(),
       upstreams: new Watch(),
       progress: { update() {}, [Symbol.dispose]() {} },

@@ -3,6 +3,7 @@ import type { DayNumber } from '../../../schemas/eth/time.ts'
 import { validatorsTracked, validatorsUntracked } from '../../../schemas/events/accounts.ts'
 import { unlessUndecodable } from '../../../schemas/events/codec.ts'
 import { Ownership, ownershipFact } from '../../../schemas/ownership.ts'
+import { readRequired } from '../../read-facts.ts'
 import { TopicReading } from '../topic-reading.ts'
 
 /** Without one of them an account could exit a validator that is not its own any more: nothing is decided then. */
@@ -18,8 +19,9 @@ export class OwnersOnLog {
       topic: 'accounts',
       signal,
       add: (event) => {
-        const read = () => ownershipFact(event)
-        const fact = REQUIRED.has(event.type) ? read() : unlessUndecodable(read)
+        const fact = REQUIRED.has(event.type)
+          ? readRequired(event, ownershipFact)
+          : unlessUndecodable(() => ownershipFact(event))
         if (fact !== undefined) this.#ownership.add(fact)
       },
     })
