@@ -48,7 +48,7 @@ export function sendAnswer(reply: FastifyReply, { httpStatus, type, body }: Sent
 }
 
 /** Tables that are being filled have their accounts within seconds, and a warehouse that is away comes back as fast or not at all. */
-const RETRY_AFTER_SEC = 5
+export const RETRY_AFTER_SEC = 5
 
 export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
   const { httpStatus } = RESULTS[refusal.code]

@@ -9,7 +9,7 @@ import {
   refuseNft,
   toNftRefusal,
 } from '../../schemas/routes/nft/nft-route.ts'
-import { NOT_READABLE, RefusedRequest, toldAway } from '../http/answer.ts'
+import { NOT_READABLE, RETRY_AFTER_SEC, RefusedRequest, toldAway } from '../http/answer.ts'
 import type { SentAnswer } from '../http/answers.ts'
 import type { SharedParts } from '../http/api-parts.ts'
 import { CompressedBody, isCompressed, readBodiesAsText } from '../http/body-rules.ts'
@@ -179,8 +179,6 @@ function sendKept(request: FastifyRequest, reply: FastifyReply, { httpStatus, ty
   if (isRead && isKnown(request.headers['if-none-match'], headers.etag)) return reply.status(304).send()
   return reply.status(httpStatus).header('content-type', type).send(body)
 }
-
-const RETRY_AFTER_SEC = 5
 
 export function sendNftRefusal(reply: FastifyReply, { code, detail }: NftRefusal): FastifyReply {
   if ((code === 503 || code === 429) && !reply.hasHeader('retry-after')) reply.header('retry-after', RETRY_AFTER_SEC)

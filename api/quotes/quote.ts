@@ -3,6 +3,7 @@ import type { Static, TObject, TSchema } from 'typebox'
 import type { JobQueue } from '../../infra/ports/job-queue.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import { AppError } from '../../schemas/errors.ts'
 import { refuse } from '../../schemas/routes/envelope.ts'
 import {
   type AnyQuoteRoute,
@@ -14,13 +15,13 @@ import {
   refuseQuote,
 } from '../../schemas/routes/quotes/quote-route.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
-import { RefusedRequest, sendRefusal } from '../http/answer.ts'
+import { RETRY_AFTER_SEC, RefusedRequest, sendRefusal, toldAway } from '../http/answer.ts'
 import type { SharedParts } from '../http/api-parts.ts'
 import { openBudget } from '../http/budget.ts'
 import { clientOf } from '../http/client.ts'
 import { COMPRESSION } from '../http/compression.ts'
 import { toInput } from '../http/document.ts'
-import { AskerGone, goneSignal } from '../http/gone.ts'
+import { AnswerLate, AskerGone, goneSignal } from '../http/gone.ts'
 import { ANSWER_MS_MAX } from '../http/limits.ts'
 import { compileParameters } from '../http/parse-parameters.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
@@ -84,9 +85,8 @@ export function serveQuotes(app: FastifyInstance, quotes: readonly Quote[], part
   app.addHook('onRequest', async (request, reply) => {
     if (configured(parts) === undefined) return sendRefusal(reply, refuse('404'))
     const limited = await takeOfClient(request, reply, { meter: parts.meter, limit: CLIENT_LIMIT })
-    // Quotes say 500 where others say 503.
     if (limited !== undefined)
-      return sendText(reply, refuseQuote(limited.code === '429' ? 429 : 500, limited.detail ?? ''))
+      return sendText(reply, refuseQuote(limited.code === '429' ? 429 : 503, limited.detail ?? ''))
   })
   for (const { route, handle } of quotes) {
     app.route({
@@ -142,6 +142,7 @@ const NOT_PRINTABLE = /[^\x20-\x7e]/g
 
 function sendText(reply: FastifyReply, { httpStatus, reason }: Omit<QuoteRefusal, 'status'>): FastifyReply {
   if (httpStatus === 405) reply.header('allow', 'GET, HEAD')
+  if (httpStatus === 503) reply.header('retry-after', RETRY_AFTER_SEC)
   return reply
     .status(httpStatus)
     .header('x-reason', reason.replace(NOT_PRINTABLE, '?'))
@@ -153,9 +154,12 @@ function sendText(reply: FastifyReply, { httpStatus, reason }: Omit<QuoteRefusal
 function textErrors(log: Log) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     if (error instanceof RefusedRequest) return sendText(reply, refuseQuote(405, error.message))
-    if (!(error instanceof AskerGone)) {
-      log.error({ requestId: request.id, route: request.routeOptions.url, err: error }, 'a quote failed')
+    const about = { requestId: request.id, route: request.routeOptions.url }
+    if (error instanceof AnswerLate || (error instanceof AppError && error.retryable)) {
+      log.warn({ ...about, reason: error.message }, 'a quote could not be made')
+      return sendText(reply, refuseQuote(503, error instanceof AppError ? toldAway(error).answered : error.message))
     }
+    if (!(error instanceof AskerGone)) log.error({ ...about, err: error }, 'a quote failed')
     return sendText(reply, refuseQuote(500, 'no quote can be made at the moment'))
   }
 }
@@ -163,7 +167,8 @@ function textErrors(log: Log) {
 const DESCRIPTIONS: Readonly<Record<QuoteFailure, string>> = {
   405: 'A parameter is missing or is not what it should be',
   429: `A client has asked ${QUOTES_PER_MINUTE} times in a minute, and \`Retry-After\` says when to come back; or too many prepared validators wait for their deposits`,
-  500: 'No node could be asked, clients cannot be counted, or the question failed',
+  500: 'No node could be asked, or the question failed',
+  503: 'The tables cannot be read or clients cannot be counted at the moment; `Retry-After` says when to come back',
 }
 
 function documentQuote(route: AnyQuoteRoute): FastifySchema {

@@ -296,9 +296,25 @@ describe('a stake quote', () => {
     const away = () => Promise.reject(new AppError('counters', 'away', { retryable: true }))
     await using limited = await openLimited({ ...noCounters, take: away })
     const { status, text, headers } = await ask(`${STAKE}?${GOOD}`, {}, limited.url)
-    expect([status, text]).toEqual([500, 'Server error'])
+    expect([status, text, headers.get('retry-after')]).toEqual([503, 'Service Unavailable', '5'])
     expect(headers.get('x-reason')).toBe('requests cannot be counted at the moment')
     expect(queue.asked).toEqual([])
+  })
+
+  test.each([
+    ['the tables cannot be read', 'warehouse', 'the tables cannot be read at the moment'],
+    ['the queue does not answer', 'job_queue', 'the job queue does not answer at the moment'],
+  ] as const)('is not made while %s, and says when to come back', async (_, code, reason) => {
+    const away = () => Promise.reject(new AppError(code, 'secret', { retryable: true }))
+    const parts =
+      code === 'warehouse' ? { warehouse: { query: away, ...noWords } } : { jobs: { ...queue.jobs, add: away } }
+    await using without = await openApi({
+      ...fixture.parts,
+      ...{ jobs: queue.jobs, quotes, host: '127.0.0.1', port: 0, ...parts },
+    })
+    const { status, text, headers } = await ask(`${STAKE}?${GOOD}`, {}, without.url)
+    expect([status, text, headers.get('retry-after')]).toEqual([503, 'Service Unavailable', '5'])
+    expect(headers.get('x-reason')).toBe(reason)
   })
 
   test('is not there where nothing is configured for it, or its chain is not', async () => {

@@ -35,6 +35,7 @@ export const QUOTE_FAILURES = {
   405: 'Invalid input',
   429: 'Too Many Requests',
   500: 'Server error',
+  503: 'Service Unavailable',
 } as const
 export type QuoteFailure = keyof typeof QUOTE_FAILURES
 
