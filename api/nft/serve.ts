@@ -25,9 +25,6 @@ import { documentNftRoute } from './document.ts'
 import { nftParameterReader, type QueryTexts, type ReadNftParameters } from './read-parameters.ts'
 import { NftStandings } from './standing.ts'
 
-/** Headers of answers that pages of other origins may read. */
-const EXPOSED_HEADERS = ['x-request-id', 'x-valid-at', 'x-coverage', 'etag', 'retry-after', 'allow', 'x-reason']
-
 /** Answers otherwise than with one text, and says whether it has begun to: what it sends is sent later. */
 export type Streaming = (
   request: FastifyRequest,
@@ -76,7 +73,7 @@ export function serveNftOperations(
     const read = nftParameterReader(route.parameters)
     const methods = methodsOf(route)
     const others = app.supportedMethods.filter((method) => !methods.includes(method))
-    const config = { cors: { methods, exposedHeaders: EXPOSED_HEADERS } }
+    const config = { cors: { methods } }
     for (const [form, path] of NFT_PATHS.entries()) {
       for (const [place, name] of route.names.entries()) {
         const url = `${path.replaceAll(/\{(\w+)\}/g, ':$1')}/${name}`

@@ -95,6 +95,8 @@ describe('pages of other origins', () => {
       const response = await fetch(`${forPages.url}/ethereum/mainnet/${token}${TOTAL}`, { headers: { origin: PAGE } })
       expect(response.headers.get('access-control-allow-origin'), token).toBe(PAGE)
       expect(response.headers.get('vary'), token).toContain('Origin')
+      // Among others when to come back, and what is left of a limit.
+      expect(response.headers.get('access-control-expose-headers'), token).toBe('*')
     }
   })
 
