@@ -3,11 +3,11 @@ import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { type Refusal, type RefusalCode, refuse } from '../../schemas/routes/envelope.ts'
 import { FILTERS, FILTERS_ELSEWHERE } from '../../schemas/routes/fields.ts'
-import { slipsBetween } from '../../schemas/slips.ts'
 import { RefusedRequest, UnreadableBody } from './answer.ts'
 import { doubledMember } from './doubled-member.ts'
 import { faultWords } from './fault-words.ts'
 import { MEMBERS_MAX } from './limits.ts'
+import { lettersOf, meantHint, meantName } from './meant-name.ts'
 
 interface Parsed {
   readonly status: 'parsed'
@@ -34,10 +34,6 @@ type PropertyCheck = (value: unknown) => Refusal | undefined
 const DECIMAL = /^(0|-?[1-9][0-9]{0,15})$/
 /** What follows an array's name in the key of one element. */
 const ELEMENT = /^\[[0-9]*\]$/
-/** Shorter names are anybody's: caches are passed by `_`, `t` and the like. */
-const MEANT_CHARACTERS_MIN = 4
-/** Names of so many letters are told from each other by more than two. */
-const LONG_NAME_CHARACTERS = 8
 /** Beyond this text is not repeated in a message. */
 const DETAIL_CHARACTERS_MAX = 200
 
@@ -110,7 +106,8 @@ function queryParser(schema: TObject): Parse<QueryTexts> {
 
 function notUnderstood(key: string, { properties }: TObject): string {
   const other = Object.hasOwn(FILTERS_ELSEWHERE, key) ? FILTERS_ELSEWHERE[key] : undefined
-  const hint = other !== undefined && other in properties ? `: here it is ${other}` : ''
+  const hint =
+    other !== undefined && other in properties ? `: here it is ${other}` : meantHint(key, Object.keys(properties))
   return `${key.slice(0, DETAIL_CHARACTERS_MAX)} is not understood${hint}`
 }
 
@@ -139,25 +136,8 @@ function keyReader(properties: readonly (readonly [string, TSchema])[]) {
 
 /** Tells whether who wrote a name that is none of ours meant one of ours, or what other operations filter by. */
 function likenessTo(properties: readonly (readonly [string, TSchema])[]): (key: string) => boolean {
-  const names = properties.map(([name]) => lettersOf(name))
-  return (key) => {
-    const written = lettersOf(key)
-    return FILTER_LETTERS.has(written) || names.some((ours) => isMeant(written, ours))
-  }
-}
-
-/** Whether a name begins with one of ours, is most of its beginning, or has slips of the keyboard; both are letters. */
-function isMeant(written: string, ours: string): boolean {
-  if (written.startsWith(ours)) return true
-  if (written.length < MEANT_CHARACTERS_MIN) return false
-  if (ours.startsWith(written) && written.length * 2 > ours.length) return true
-  const slipsMax = ours.length < LONG_NAME_CHARACTERS ? 1 : 2
-  // Each letter more or less is a slip, so that a name of any length is compared in no time.
-  return Math.abs(written.length - ours.length) <= slipsMax && slipsBetween(written, ours) <= slipsMax
-}
-
-function lettersOf(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]/g, '')
+  const names = properties.map(([name]) => name)
+  return (key) => FILTER_LETTERS.has(lettersOf(key)) || meantName(key, names) !== undefined
 }
 
 function isClosedObject(schema: TObject): boolean {

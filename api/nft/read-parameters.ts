@@ -3,6 +3,7 @@ import { Compile } from 'typebox/schema'
 import type { NftForm } from '../../schemas/routes/nft/fields.ts'
 import { type NftRefusal, refuseNft } from '../../schemas/routes/nft/nft-route.ts'
 import { faultWords } from '../http/fault-words.ts'
+import { meantHint } from '../http/meant-name.ts'
 
 export interface ReadParameters {
   readonly status: 'read'
@@ -34,6 +35,7 @@ const BLOCK_WORDS: readonly string[] = ['latest', 'safe', 'finalized']
 /** Builds the reader of an operation's parameters, from the query string and the JSON body together. */
 export function nftParameterReader(schema: TObject): ReadNftParameters {
   const properties = Object.entries<TSchema>(schema.properties)
+  const names = properties.map(([name]) => name)
   const checks = new Map(properties.map(([name, property]) => [name, Compile(property)]))
   const nameOf = (key: string): string | undefined => {
     const bare = key.endsWith(']') ? key.replace(/\[[0-9]*\]$/, '') : key
@@ -45,7 +47,7 @@ export function nftParameterReader(schema: TObject): ReadNftParameters {
     const add = (key: string, value: unknown, isQuery: boolean): NftRefusal | undefined => {
       const name = nameOf(key)
       // Whoever meant a filter would be answered without it.
-      if (name === undefined) return refuseNft(400, `${key.slice(0, DETAIL_CHARACTERS_MAX)} is no parameter of it`)
+      if (name === undefined) return refuseNft(400, notOfIt(key, names))
       if (value === null) return undefined
       if (value === '') return MAY_BE_EMPTY.includes(name) ? undefined : refuseNft(400, `${name} is empty`)
       given.set(name, [...(given.get(name) ?? []), { value, isQuery }])
@@ -84,6 +86,10 @@ export function nftParameterReader(schema: TObject): ReadNftParameters {
     }
     return { status: 'read', values }
   }
+}
+
+function notOfIt(key: string, names: readonly string[]): string {
+  return `${key.slice(0, DETAIL_CHARACTERS_MAX)} is no parameter of it${meantHint(key, names)}`
 }
 
 function isArray(property: TSchema): property is TSchema & { readonly items: TSchema } {
@@ -166,7 +172,13 @@ function readToken(name: string, property: TSchema, value: unknown): Read {
   const known = 'properties' in property ? Object.entries(property.properties as Record<string, TSchema>) : []
   const unknown = Object.keys(value).find((key) => !known.some(([name]) => name === key))
   if (unknown !== undefined)
-    return refuseNft(400, `${name}.${unknown.slice(0, DETAIL_CHARACTERS_MAX)} is no parameter of it`)
+    return refuseNft(
+      400,
+      `${name}.${notOfIt(
+        unknown,
+        known.map(([one]) => one),
+      )}`,
+    )
   for (const [key, field] of known) {
     const member = (value as Record<string, unknown>)[key]
     if (member === undefined || member === null || member === '') continue

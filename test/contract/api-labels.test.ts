@@ -98,7 +98,7 @@ describe('labelling validators', () => {
     ['an invisible letter', { labels: [{ ...one, label: 'a\u200bb' }] }, /^labels\/0\/label must match pattern /],
     ['a short key', { labels: [{ ...one, pubkey: '0xaa' }] }, /^labels\/0\/pubkey must match pattern /],
     ['a member too many', { labels: [{ ...one, color: 'red' }] }, /^labels\/0\/color is not understood$/],
-    ['another member', { labels: [one], label: 'a' }, /^label is not understood$/],
+    ['another member', { labels: [one], label: 'a' }, /^label is not understood: did you mean labels\?$/],
     ['two labels for a key', { labels: [one, { ...one, label: 'b' }] }, /^labels has two labels for 0xa+$/],
   ])('refuses %s and asks for nothing', async (_, body, detail) => {
     const answer = await post('/api/v1/validator/labels', body)

@@ -222,7 +222,11 @@ describe('paths and requests', () => {
 
 test.each([
   ['getAssetsTransfer', `from=${ANN}`, 'from is no parameter of it'],
-  ['getAssetsTransfer', `contract_address=${ART}`, 'contract_address is no parameter of it'],
+  [
+    'getAssetsTransfer',
+    `contract_address=${ART}`,
+    'contract_address is no parameter of it: did you mean contract_addresses?',
+  ],
   ['getOwnersForContract', `contract_address=${ART}&at_block=1`, 'at_block is no parameter of it'],
   ['getOwnersForContract', `contract_address=${ART}&block=`, 'block is empty'],
   ['getNFTsForOwner', `owner=${ANN}&contract_addresses=`, 'contract_addresses is empty'],

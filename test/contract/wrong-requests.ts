@@ -74,15 +74,24 @@ export const WRONG_CREATIONS: readonly WrongRequest[] = [
   [{ ...good, deposit_from_address: '0x1' }, `deposit_from_address ${ADDRESS_PATTERN}`],
   [{ ...good, fee_recipient_address: 7 }, 'fee_recipient_address must be string'],
   [{ ...good, deposit_from_address: {} }, 'deposit_from_address must be string'],
-  [{ withdrawal_address: ADDRESS, validatorCount: 2 }, 'validatorCount is not understood'],
-  [{ withdrawal_address: ADDRESS, 'validator-count': 2 }, 'validator-count is not understood'],
-  [{ ...good, withdrawalAddress: ADDRESS }, 'withdrawalAddress is not understood'],
-  [{ ...good, fee_recipient: ADDRESS }, 'fee_recipient is not understood'],
-  [{ ...good, deposit_from: ADDRESS }, 'deposit_from is not understood'],
-  [{ ...good, validator_count_max: 2 }, 'validator_count_max is not understood'],
+  [
+    { withdrawal_address: ADDRESS, validatorCount: 2 },
+    'validatorCount is not understood: did you mean validator_count?',
+  ],
+  [
+    { withdrawal_address: ADDRESS, 'validator-count': 2 },
+    'validator-count is not understood: did you mean validator_count?',
+  ],
+  [{ ...good, withdrawalAddress: ADDRESS }, 'withdrawalAddress is not understood: did you mean withdrawal_address?'],
+  [{ ...good, fee_recipient: ADDRESS }, 'fee_recipient is not understood: did you mean fee_recipient_address?'],
+  [{ ...good, deposit_from: ADDRESS }, 'deposit_from is not understood: did you mean deposit_from_address?'],
+  [{ ...good, validator_count_max: 2 }, 'validator_count_max is not understood: did you mean validator_count?'],
   [{ ...good, amount: '64' }, 'amount is not understood'],
   [{ ...good, withdrawal_credentials_type: '0x02' }, 'withdrawal_credentials_type is not understood'],
-  [{ ...good, deposit_form_address: ADDRESS }, 'deposit_form_address is not understood'],
+  [
+    { ...good, deposit_form_address: ADDRESS },
+    'deposit_form_address is not understood: did you mean deposit_from_address?',
+  ],
 ]
 
 const PUBKEYS_MAX = 1_000
@@ -127,8 +136,8 @@ export const WRONG_EXITS: readonly WrongRequest[] = [
   [{ pubkeys: [KEY, `${KEY},${OTHER}`] }, `pubkeys/1 ${KEY_PATTERN}`],
   [{ pubkeys: [KEY, KEY.replace('ab', 'zz')] }, `pubkeys/1 ${KEY_PATTERN}`],
   [{ pubkeys: [KEY, '1'] }, `pubkeys/1 ${KEY_PATTERN}`],
-  [{ pubkey: [KEY] }, 'pubkey is not understood'],
-  [{ pubKeys: [KEY] }, 'pubKeys is not understood'],
+  [{ pubkey: [KEY] }, 'pubkey is not understood: did you mean pubkeys?'],
+  [{ pubKeys: [KEY] }, 'pubKeys is not understood: did you mean pubkeys?'],
   [{ pubkeys: [KEY], withdrawal_address: `0x${'ad'.repeat(20)}` }, 'withdrawal_address is not understood'],
   [{ pubkeys: [KEY], epoch: 7 }, 'epoch is not understood'],
   [{ pubkeys: [KEY], all: true }, 'all is not understood'],

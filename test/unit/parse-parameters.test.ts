@@ -94,18 +94,18 @@ describe('a query string', () => {
     ['list=[1,[2]]', '400', 'list/1'],
     ['list=[1,2', '400', 'list/0'],
     ['list=[1.5]', '400', 'list/0'],
-    ['list[a]=1', '400', 'list[a] is not understood'],
-    ['list[0][0]=1', '400', 'list[0][0] is not understood'],
-    ['listed=1', '400', 'listed is not understood'],
-    ['page[]=1', '400', 'page[] is not understood'],
-    ['validator_index=1', '400', 'validator_index is not understood'],
-    ['validatorIndexes=1', '400', 'validatorIndexes is not understood'],
-    ['VALIDATOR-INDEXES[0]=1', '400', 'VALIDATOR-INDEXES[0] is not understood'],
-    ['Page=2', '400', 'Page is not understood'],
-    ['pgae=2', '400', 'pgae is not understood'],
-    ['patge=2', '400', 'patge is not understood'],
-    ['lits=2', '400', 'lits is not understood'],
-    ['validtaor_indxes=2', '400', 'validtaor_indxes is not understood'],
+    ['list[a]=1', '400', 'list[a] is not understood: did you mean list?'],
+    ['list[0][0]=1', '400', 'list[0][0] is not understood: did you mean list?'],
+    ['listed=1', '400', 'listed is not understood: did you mean list?'],
+    ['page[]=1', '400', 'page[] is not understood: did you mean page?'],
+    ['validator_index=1', '400', 'validator_index is not understood: did you mean validator_indexes?'],
+    ['validatorIndexes=1', '400', 'validatorIndexes is not understood: did you mean validator_indexes?'],
+    ['VALIDATOR-INDEXES[0]=1', '400', 'VALIDATOR-INDEXES[0] is not understood: did you mean validator_indexes?'],
+    ['Page=2', '400', 'Page is not understood: did you mean page?'],
+    ['pgae=2', '400', 'pgae is not understood: did you mean page?'],
+    ['patge=2', '400', 'patge is not understood: did you mean page?'],
+    ['lits=2', '400', 'lits is not understood: did you mean list?'],
+    ['validtaor_indxes=2', '400', 'validtaor_indxes is not understood: did you mean validator_indexes?'],
     // What other operations filter by would answer for everything here.
     ...OF_OTHERS.map((name): [string, string, string] => [`${name}=1`, '400', `${name} is not understood`]),
     ['startDate=2026-01-01', '400', 'startDate is not understood'],
@@ -157,7 +157,7 @@ describe('a body', () => {
     const begun = `validator_indexes${'o'.repeat(900_000)}`
     expect(await parse(JSON.stringify({ [begun]: 1 }))).toMatchObject({
       code: '400',
-      detail: `${begun.slice(0, 200)} is not understood`,
+      detail: `${begun.slice(0, 200)} is not understood: did you mean validator_indexes?`,
     })
   })
 
@@ -172,16 +172,22 @@ describe('a body', () => {
     expect(await parse(text)).toMatchObject({ status: 'refused', code: '400' })
   })
 
-  test.each(['list[0]', 'listed', 'validator_index', 'Page', 'page[]', 'pagge', 'vaildator_indexes', ...OF_OTHERS])(
-    'with %j is refused, which names it',
-    async (key) => {
-      expect(await parse(JSON.stringify({ [key]: 1 }))).toEqual({
-        status: 'refused',
-        code: '400',
-        detail: `${key} is not understood`,
-      })
-    },
-  )
+  test.each([
+    ['list[0]', 'list'],
+    ['listed', 'list'],
+    ['validator_index', 'validator_indexes'],
+    ['Page', 'page'],
+    ['page[]', 'page'],
+    ['pagge', 'page'],
+    ['vaildator_indexes', 'validator_indexes'],
+    ...OF_OTHERS.map((name): [string, undefined] => [name, undefined]),
+  ])('with %j is refused, which names it, and what was meant: %s', async (key, meant) => {
+    expect(await parse(JSON.stringify({ [key]: 1 }))).toEqual({
+      status: 'refused',
+      code: '400',
+      detail: `${key} is not understood${meant === undefined ? '' : `: did you mean ${meant}?`}`,
+    })
+  })
 
   test.each([
     ['{"page":1,"page":2}', 'page'],
