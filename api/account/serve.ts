@@ -11,6 +11,10 @@ import { notLoggedIn } from './answers.ts'
 import { CLIENT_LIMIT, SESSION_LIMIT } from './attempts.ts'
 import { setSession } from './session-cookie.ts'
 
+/** Whoever runs it learns what is lacking, and a person that it is nothing that they could do. */
+const NO_ACCOUNTS =
+  'nobody can sign up or log in here: for that the operator names a mail server or a folder for mails (`mail` in epochline.yaml, and the key for accounts)'
+
 /** Serves operations on people's accounts, within the family's plugin: 404 where none are configured. */
 export function serveAccount(app: FastifyInstance, operations: readonly AccountOperation[], parts: SharedParts): void {
   const accounts = parts.account === undefined ? undefined : new Accounts(parts, parts.account)
@@ -18,7 +22,7 @@ export function serveAccount(app: FastifyInstance, operations: readonly AccountO
   app.setValidatorCompiler<TObject>(compileParameters)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('cache-control', 'no-store')
-    if (accounts === undefined) return sendRefusal(reply, refuse('404'))
+    if (accounts === undefined) return sendRefusal(reply, refuse('404', NO_ACCOUNTS, 'no_accounts'))
     const refusal = crossSiteRefusal(request)
     if (refusal !== undefined) return sendRefusal(reply, refusal)
   })

@@ -89,6 +89,22 @@ describe('compression', () => {
   })
 })
 
+test('whoever would sign up where there are no accounts is told so, and the operator what they take', async () => {
+  for (const [method, path] of [
+    ['POST', 'sign-up'],
+    ['GET', 'me'],
+  ] as const) {
+    const response = await fetch(`${fixture.api.url}/account/v1/${path}`, { method })
+    expect(response.status).toBe(404)
+    expect(await response.json()).toEqual({
+      code: '404',
+      msg: expect.stringMatching(/^Path Not Found: nobody can sign up or log in here: .*`mail` in epochline\.yaml/),
+      data: null,
+      reason: 'no_accounts',
+    })
+  }
+})
+
 describe('pages of other origins', () => {
   test('may ask when their origin is configured, also of refusals', async () => {
     for (const token of [TOKEN, 'unknown']) {
