@@ -8,6 +8,7 @@ import { watchedChains } from './health.ts'
 import { allOrNone } from './ingest-role.ts'
 import type { Ports, Role, Running } from './role.ts'
 import { nowSec } from './setting.ts'
+import { warnOfWithheld } from './withheld-status.ts'
 
 /** While there is work to do, and while there is none: a look costs as much as an insert. */
 const PROGRESS_INTERVAL_MS = { working: 1_000, resting: 5_000 }
@@ -33,7 +34,7 @@ export const processRole: Role = {
   },
 }
 
-/** One line for the processors, and a sentence whenever a chain has been caught up with, or no longer. */
+/** One line for the processors, and a sentence whenever a chain has been caught up with, or no longer, and about days that are withheld at the start. */
 async function showProcessing(ports: Ports, running: Running, ending: AbortSignal): Promise<void> {
   await Promise.all([showProgress(ports, running, ending), tellOfChains(ports, running, ending)])
 }
@@ -56,12 +57,19 @@ function showProgress({ eventLog, warehouse }: Ports, { log, progress }: Running
 function tellOfChains(ports: Ports, running: Running, ending: AbortSignal): Promise<void> {
   const { log } = running
   const caughtUp = new Map<string, boolean>()
+  // What the operator has served all the same is withheld from totals alone.
+  let isWarned = running.config.unproven === 'serve'
   const tell = async (): Promise<void> => {
     const health = await measureHealth(
       { ...ports, projectors: PROJECTORS },
       watchedChains(running).filter(({ paused }) => paused !== true),
       nowSec(),
     )
+    // Days are closed anew while tables are filled.
+    if (!isWarned && health.checks.tables_filled === true) {
+      await warnOfWithheld(ports.warehouse, log)
+      isWarned = true
+    }
     for (const [chain, { checks }] of Object.entries(health.chains)) {
       const isCaughtUp = Object.values(checks).every((holds) => holds)
       const hadCaughtUp = caughtUp.get(chain) ?? false

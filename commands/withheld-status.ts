@@ -1,3 +1,4 @@
+import type { Log } from '../infra/ports/log.ts'
 import type { WarehouseReader } from '../infra/ports/warehouse.ts'
 
 /** A closed day that is in no figure for some of its validators, or for all. */
@@ -24,6 +25,17 @@ export async function readWithheld(warehouse: WarehouseReader): Promise<Readonly
   return new Map(
     [...byChain].map(([chain, own]) => [chain, own.map(({ chain: _, date, ...counts }) => ({ day: date, ...counts }))]),
   )
+}
+
+/** Of a chain, in one line of the log. */
+const WARNED_DAYS_MAX = 3
+
+/** Warns once of each chain that has such days: whoever has upgraded finds fewer days in REST than before. */
+export async function warnOfWithheld(warehouse: WarehouseReader, log: Pick<Log, 'warn'>): Promise<void> {
+  for (const [chain, days] of await readWithheld(warehouse)) {
+    const said = `${chain}: ${withheldLine(days, WARNED_DAYS_MAX)}; \`epochline status\` shows them`
+    log.warn({ chain, days: days.length }, said)
+  }
 }
 
 /** A line for people: the first `shownMax` days, and what brings them back. */

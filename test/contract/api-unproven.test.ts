@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Api, openApi } from '../../api/http/server.ts'
-import { readWithheld } from '../../commands/withheld-status.ts'
+import { readWithheld, warnOfWithheld } from '../../commands/withheld-status.ts'
 import { unprovenDays } from '../../processors/rewards/unproven-days.ts'
 import { addressOf, hashOf, insertRows, moveTables, openApiFixture, pubkeyOf, TOKEN } from './api-fixture.ts'
 
@@ -184,6 +184,18 @@ test('counts are told to who watches the program, and nothing else of them', asy
 test('an operator who asks for the status is told which days are withheld, and of how many validators', async () => {
   const withheld = await readWithheld(fixture.warehouse)
   expect([...withheld]).toEqual([['mainnet', [{ day: '2026-11-19', validators: 4, unexplained: 1, unanchored: 0 }]]])
+})
+
+test('the log is warned of days that are withheld: how many of each chain, and which commands show and mend them', async () => {
+  const told: unknown[] = []
+  await warnOfWithheld(fixture.warehouse, { warn: (fields, message) => void told.push([fields, message]) })
+  expect(told).toEqual([
+    [
+      { chain: 'mainnet', days: 1 },
+      'mainnet: 1 day is withheld from figures: 2026-11-19 1 unexplained of 4 validators: gaps --repair reads anew what a node can ' +
+        'prove, verify names what is left; `epochline status` shows them',
+    ],
+  ])
 })
 
 test('GraphQL says of an epoch how it was computed, and nothing of one that a node told', async () => {
