@@ -205,10 +205,15 @@ function bodyParser(schema: TObject): Parse<string | null> {
 
 function parseJson(text: string | null): Record<string, unknown> | undefined {
   if (text === null || text.trim() === '') return {}
+  const json = jsonOf(text)
+  if (json === null) return {}
+  return typeof json === 'object' && !Array.isArray(json) ? { ...json } : undefined
+}
+
+/** What the text is as JSON; undefined where it is none. */
+function jsonOf(text: string): unknown {
   try {
-    const json: unknown = JSON.parse(text)
-    if (json === null) return {}
-    return typeof json === 'object' && !Array.isArray(json) ? { ...json } : undefined
+    return JSON.parse(text)
   } catch (error) {
     if (error instanceof SyntaxError) return undefined
     throw error
@@ -246,6 +251,6 @@ function readArray(texts: readonly string[], property: TSchema): unknown[] {
 function itemsOf(text: string): readonly unknown[] {
   const trimmed = text.trim()
   if (!trimmed.startsWith('[')) return trimmed.split(',').map((item) => item.trim())
-  const json = parseJson(`{"items":${trimmed}}`)?.items
+  const json = jsonOf(trimmed)
   return Array.isArray(json) ? json : [trimmed]
 }

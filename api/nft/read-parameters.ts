@@ -108,12 +108,17 @@ class ExactNumber {
 /** Numbers come back as ExactNumber. Undefined where the text is no JSON object; no text is an empty one. */
 export function parseExact(text: string): Readonly<Record<string, unknown>> | undefined {
   if (text.trim() === '') return {}
+  const json = exactJsonOf(text)
+  if (json === null) return {}
+  return typeof json === 'object' && !Array.isArray(json) && !(json instanceof ExactNumber) ? { ...json } : undefined
+}
+
+/** What the text is as JSON, numbers as ExactNumber; undefined where it is none. */
+function exactJsonOf(text: string): unknown {
   try {
-    const json: unknown = (JSON.parse as ParseWithSource)(text, (_key, value, { source }) =>
+    return (JSON.parse as ParseWithSource)(text, (_key, value, { source }) =>
       typeof value === 'number' && source !== undefined ? new ExactNumber(source) : value,
     )
-    if (json === null) return {}
-    return typeof json === 'object' && !Array.isArray(json) && !(json instanceof ExactNumber) ? { ...json } : undefined
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof RangeError) return undefined
     throw error
@@ -149,7 +154,7 @@ function readProperty(name: string, property: TSchema, given: readonly Given[]):
 function itemsOf(text: string): readonly unknown[] {
   const trimmed = text.trim()
   if (trimmed.startsWith('[') || trimmed.startsWith('{')) {
-    const items = parseExact(`{"items":${trimmed}}`)?.items
+    const items = exactJsonOf(trimmed)
     return Array.isArray(items) ? items : items === undefined ? [trimmed] : [items]
   }
   return trimmed.split(',').map((item) => item.trim())

@@ -230,6 +230,8 @@ test.each([
   ['getOwnersForContract', `contract_address=${ART}&at_block=1`, 'at_block is no parameter of it'],
   ['getOwnersForContract', `contract_address=${ART}&block=`, 'block is empty'],
   ['getNFTsForOwner', `owner=${ANN}&contract_addresses=`, 'contract_addresses is empty'],
+  // Text that would be JSON within something else.
+  ['getNFTsForOwner', `owner=${ANN}&contract_addresses=["${ART}"],"x":[]`, 'contract_addresses is not an address'],
   ['getNFTsForOwner', `owner=${ANN}&contract_addresses=[]`, 'contract_addresses is empty'],
 ])('%s?%s is not answered as another question', async (operation, query, detail) => {
   expect(await get(operation, query)).toMatchObject({ status: 400, body: { detail } })

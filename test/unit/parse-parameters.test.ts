@@ -94,6 +94,10 @@ describe('a query string', () => {
     ['list=[1,[2]]', '400', 'list/1'],
     ['list=[1,2', '400', 'list/0'],
     ['list=[1.5]', '400', 'list/0'],
+    // Text that would be JSON within something else.
+    ['list=[1],"x":[2]', '400', 'list/0'],
+    ['list=[1],"items":[2]', '400', 'list/0'],
+    ['list=[1]}', '400', 'list/0'],
     ['list[a]=1', '400', 'list[a] is not understood: did you mean list?'],
     ['list[0][0]=1', '400', 'list[0][0] is not understood: did you mean list?'],
     ['listed=1', '400', 'listed is not understood: did you mean list?'],
