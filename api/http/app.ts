@@ -3,7 +3,12 @@ import { createServer, type RequestListener, type Server, type ServerOptions, ty
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import swagger from '@fastify/swagger'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type onSendAsyncHookHandler,
+} from 'fastify'
 import { formatMessage, type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import { isNftPath, toNftRefusal } from '../../schemas/routes/nft/nft-route.ts'
 import { STATEMENT_KEY_PATH } from '../../schemas/routes/rewards/statement.ts'
@@ -183,6 +188,13 @@ function addHooks(app: FastifyInstance, { log, stopMsMax = ANSWER_MS_MAX }: ApiP
   app.decorateRequest('standing', undefined)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
+  })
+  // Of HEAD the framework tells a length of 0, which whoever keeps the answer would take for its own (RFC 9110, 8.6).
+  const leaveOutLength: onSendAsyncHookHandler = async (_request, reply) => {
+    if (reply.statusCode === 304) reply.removeHeader('content-length')
+  }
+  app.addHook('onRoute', (route) => {
+    if (route.method === 'HEAD') route.onSend = [route.onSend ?? [], leaveOutLength].flat()
   })
   let closing = false
   app.addHook('preClose', async () => {

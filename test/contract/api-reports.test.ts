@@ -73,6 +73,16 @@ describe('tags', () => {
     expect(changed.headers.get('etag')).not.toBe(tag)
   })
 
+  test('who knows an answer is told no length of it, by HEAD neither', async () => {
+    const tag = (await ask(`${DAILY}?${SINCE}`)).headers.get('etag') ?? ''
+    for (const method of ['GET', 'HEAD']) {
+      const { status, headers } = await ask(`${DAILY}?${SINCE}`, { method, headers: { 'if-none-match': tag } })
+      expect([status, headers.get('content-length')], method).toEqual([304, null])
+    }
+    const head = await ask(`${DAILY}?${SINCE}`, { method: 'HEAD', headers: { 'accept-encoding': 'identity' } })
+    expect(head.headers.get('content-length')).toBe(String((await (await ask(`${DAILY}?${SINCE}`)).text()).length))
+  })
+
   test('nobody is told that he knows what another account is answered', async () => {
     const tag = (await ask(`${DAILY}?${SINCE}`)).headers.get('etag') ?? ''
     const others = await ask(`${DAILY}?${SINCE}`, { token: 'token-of-other', headers: { 'if-none-match': tag } })
