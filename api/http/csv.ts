@@ -20,9 +20,10 @@ const WEIGHT = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
 export function acceptedForm(accept: string | undefined, csv: CsvForm | undefined): AnswerForm | Refusal {
   if (csv === undefined || accept === undefined || !/csv/i.test(accept)) return { status: 'form', form: 'json' }
   const ranges = accept.split(',').map(readRange)
-  const weightOf = (type: string) => Math.max(0, ...ranges.filter((one) => one.type === type).map((one) => one.weight))
+  const weightsOf = (type: string) => ranges.filter((one) => one.type === type).map((one) => one.weight)
+  const ofJson = JSON_RANGES.map(weightsOf).find((weights) => weights.length > 0) ?? []
   const [best] = ranges.filter(({ type }) => type === 'text/csv').sort((a, b) => b.weight - a.weight)
-  if (best === undefined || best.weight === 0 || best.weight < weightOf('application/json'))
+  if (best === undefined || best.weight === 0 || best.weight < Math.max(0, ...ofJson))
     return { status: 'form', form: 'json' }
   if (best.profile === undefined) return { status: 'form', form: 'csv' }
   if (best.profile !== TAX_PROFILE || csv.hasTaxForm !== true)
@@ -31,6 +32,8 @@ export function acceptedForm(accept: string | undefined, csv: CsvForm | undefine
 }
 
 const PROFILE_SHOWN_MAX = 40
+/** What names JSON: the most specific of those that are there counts. */
+const JSON_RANGES = ['application/json', 'application/*', '*/*']
 
 function readRange(text: string): { type: string; weight: number; profile: string | undefined } {
   const [type = '', ...parameters] = text.split(';').map((part) => part.trim())
