@@ -1,4 +1,10 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onSendAsyncHookHandler,
+  preValidationAsyncHookHandler,
+} from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { quarterHourOf } from '../../schemas/eth/utc-offset.ts'
@@ -18,7 +24,8 @@ import { documentRoute } from './document.ts'
 import { codedTag, entityTag, isKnown } from './etag.ts'
 import { goneSignal } from './gone.ts'
 import { ANSWER_MS_MAX } from './limits.ts'
-import { compileParameters, isGiven } from './parse-parameters.ts'
+import { meantName } from './meant-name.ts'
+import { compileParameters, DETAIL_CHARACTERS_MAX, isGiven } from './parse-parameters.ts'
 import type { AccountScope } from './seen-validators.ts'
 import { REPORT_MS_MAX, sendReport } from './send-report.ts'
 import type { StatementSigner } from './statement-signer.ts'
@@ -108,9 +115,23 @@ export function serveOperations(app: FastifyInstance, operations: readonly Opera
         schema: documentRoute(route, position),
         config: route.scope === undefined ? {} : { scope: route.scope },
         compress: COMPRESSION,
+        preValidation: refuseMembersInAddress(route),
         handler: (request, reply) => answerAsAccepted(request, reply, operation, { ...parts, closing: closing.signal }),
       })
     }
+  }
+}
+
+/** Who pages or filters in the address of what is posted would be answered by what the body does not say. */
+function refuseMembersInAddress({ body }: AnyRoute): preValidationAsyncHookHandler {
+  const members = Object.keys(body?.properties ?? {})
+  return async ({ query }) => {
+    const written = Object.keys(query as object).find((key) => meantName(key, members) !== undefined)
+    if (written === undefined) return
+    const told = written.slice(0, DETAIL_CHARACTERS_MAX)
+    throw new RefusedRequest(
+      refuse('400', `${told} is not understood: ${meantName(written, members)} belongs into the body`),
+    )
   }
 }
 

@@ -35,7 +35,7 @@ const DECIMAL = /^(0|-?[1-9][0-9]{0,15})$/
 /** What follows an array's name in the key of one element. */
 const ELEMENT = /^\[[0-9]*\]$/
 /** Beyond this text is not repeated in a message. */
-const DETAIL_CHARACTERS_MAX = 200
+export const DETAIL_CHARACTERS_MAX = 200
 
 /** A query string by name: text, or all texts of a name that is given more than once. */
 type QueryTexts = Readonly<Record<string, string | readonly string[]>>

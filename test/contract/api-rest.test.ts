@@ -295,6 +295,17 @@ describe('settled rewards', () => {
 })
 
 describe('validator details', () => {
+  test.each([
+    ['limit=1', 'limit is not understood: limit belongs into the body'],
+    ['page=2', 'page is not understood: page belongs into the body'],
+    ['cursor=x', 'cursor is not understood: cursor belongs into the body'],
+    ['Pubkeys[0]=0x', 'Pubkeys[0] is not understood: pubkeys belongs into the body'],
+  ])('are not paged or chosen in the address: %s', async (query, detail) => {
+    const { status, body } = await ask(`${DETAILS}?${query}`, { method: 'POST', body: '{}' })
+    expect([status, body.msg]).toEqual([400, `Param error: ${detail}`])
+    expect((await ask(`${DETAILS}?_=1`, { method: 'POST', body: '{}' })).status).toBe(200)
+  })
+
   test('describes all validators of the account, newest first', async () => {
     const { body } = await details({})
     expect(body.pagination).toEqual({ page: 1, limit: 10, total: 3 })
