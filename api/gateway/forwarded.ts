@@ -75,8 +75,9 @@ export function bodyOf(request: ClientRequest, { onBytes, onTooLarge }: BodyList
     onBytes(request.body.length)
     return request.body.length === 0 ? null : request.body
   }
-  const hasNone = request.headers['content-length'] === '0' || request.complete
-  if (hasNone) return null
+  // By what it says of itself: all of it may have come and be unread, as where the key had to be looked for first.
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers
+  if (encoding === undefined && Number(length) === 0) return null
   const body = request.pipe(new PassThrough())
   let left = NATIVE_BODY_BYTES_MAX
   request.on('data', (chunk: Buffer) => {
