@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { CALLS_MAX } from './calls.ts'
 
 /** What a node is asked for. */
 export interface Expected {
@@ -26,6 +27,8 @@ const ABOUT_US: ReadonlySet<unknown> = new Set([401, 402, 403, 429])
 const FAILED_MIN = 400
 /** A longer answer is not one such error, and is not looked through. */
 const ERROR_BYTES_MAX = 4 * 1024
+/** Likewise one to a batch, of which each call may have its own. */
+const ERRORS_BYTES_MAX = CALLS_MAX * ERROR_BYTES_MAX
 const [OPEN_OBJECT, OPEN_ARRAY, SPACE] = [0x7b, 0x5b, 0x20]
 
 /** Of a body that is whole. */
@@ -40,7 +43,8 @@ export function verdictOf(
   let at = 0
   while (at < body.length && (body[at] as number) <= SPACE) at++
   if (body[at] !== OPEN_OBJECT && body[at] !== OPEN_ARRAY) return 'none'
-  const mayBeError = body.length <= ERROR_BYTES_MAX && body.includes('"error"')
+  const bytesMax = body[at] === OPEN_ARRAY ? ERRORS_BYTES_MAX : ERROR_BYTES_MAX
+  const mayBeError = body.length <= bytesMax && body.includes('"error"')
   if (status < FAILED_MIN && !mayBeError) return 'answer'
   const answers = answersIn(body)
   // A proxy's own words are JSON, too.

@@ -27,6 +27,13 @@ test.each([
   ['no content', 204, '', 'none'],
   ['a bill', 200, '{"id":1,"error":{"code":429,"message":"upgrade at https://dash.example/KEY"}}', 'refused'],
   ['a batch of bills', 200, '[{"id":1,"error":{"code":429}},{"id":2,"error":{"code":402}}]', 'refused'],
+  [
+    'a long batch of bills',
+    200,
+    `[${Array(100).fill('{"id":1,"error":{"code":429,"message":"upgrade"}}')}]`,
+    'refused',
+  ],
+  ['a long result about an error', 200, `{"id":1,"result":[${Array(100).fill('{"error":{"code":429}}')}]}`, 'answer'],
   ['a key that is not known', 500, '{"id":1,"error":{"code":401,"message":"bad key"}}', 'refused'],
   ['a batch with one bill', 200, '[{"id":1,"error":{"code":429}},{"id":2,"result":7}]', 'answer'],
   ['a result about an error', 200, '{"id":1,"result":{"error":{"code":429}}}', 'answer'],
