@@ -5,7 +5,7 @@ import { isRedirect } from '../../schemas/redirects.ts'
 import { type Bill, CLIENT_LEFT } from './bill.ts'
 import { toClientHeaders } from './headers.ts'
 import { newestBlockIn } from './newest-block.ts'
-import { type Expected, verdictOf } from './node-answer.ts'
+import { type Expected, mayBegin, verdictOf } from './node-answer.ts'
 import { type OwnAnswer, ownAmong, ownFirst } from './own-among.ts'
 import { type Refusal, refusalOf } from './refusals.ts'
 import { Rival, WHOLE_BYTES_MAX } from './rival.ts'
@@ -339,11 +339,16 @@ export class Exchange implements AnswerHandler {
   }
 
   #stream(): void {
+    const { answers = [], expected } = this.#options
+    const begun = Buffer.concat(this.#chunks, this.#bytes)
+    if (!mayBegin(begun, { status: this.#status, headers: this.#headers }, expected)) {
+      this.#cancel?.()
+      this.onFault('lost')
+      return
+    }
     this.#isStreaming = true
     this.#dropRival()
     this.#writeHead(undefined)
-    const { answers = [] } = this.#options
-    const begun = Buffer.concat(this.#chunks, this.#bytes)
     this.#write(answers.length === 0 ? begun : ownFirst(begun, answers))
     this.#chunks = []
   }

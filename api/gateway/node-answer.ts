@@ -40,16 +40,34 @@ export function verdictOf(
   if (!isJson) return UNWELL.has(status) ? 'unwell' : 'answer'
   if (body.length === 0) return isOwed || status >= 300 ? 'none' : 'answer'
   if (isPacked(headers)) return status >= FAILED_MIN || body.length <= ERROR_BYTES_MAX ? 'none' : 'answer'
-  let at = 0
-  while (at < body.length && (body[at] as number) <= SPACE) at++
-  if (body[at] !== OPEN_OBJECT && body[at] !== OPEN_ARRAY) return 'none'
-  const bytesMax = body[at] === OPEN_ARRAY ? ERRORS_BYTES_MAX : ERROR_BYTES_MAX
+  const first = firstOf(body)
+  if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) return 'none'
+  const bytesMax = first === OPEN_ARRAY ? ERRORS_BYTES_MAX : ERROR_BYTES_MAX
   const mayBeError = body.length <= bytesMax && body.includes('"error"')
   if (status < FAILED_MIN && !mayBeError) return 'answer'
   const answers = answersIn(body)
   // A proxy's own words are JSON, too.
   if (status >= FAILED_MIN && !answers.some(isOfRpc)) return 'none'
   return answers.length > 0 && answers.every(isAboutUs) ? 'refused' : 'answer'
+}
+
+/** Whether what begins so, and is longer than is waited for, may be an answer: of the rest nobody looks at more. */
+export function mayBegin(
+  begun: Buffer,
+  { status, headers }: { readonly status: number; readonly headers: IncomingHttpHeaders },
+  { isJson }: Expected,
+): boolean {
+  if (!isJson) return true
+  if (isPacked(headers)) return status < FAILED_MIN
+  const first = firstOf(begun)
+  return first === OPEN_OBJECT || first === OPEN_ARRAY
+}
+
+/** Undefined: there are blanks alone. */
+function firstOf(body: Buffer): number | undefined {
+  let at = 0
+  while (at < body.length && (body[at] as number) <= SPACE) at++
+  return body[at]
 }
 
 /** Nobody asks for it, and nobody unpacks it here: of what is short, or says that it failed, it is not known whether it is a node's answer. */

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AnswerHandler, Flow, UpstreamFault } from '../../infra/ports/upstreams.ts'
-import { type Expected, verdictOf } from './node-answer.ts'
+import { type Expected, mayBegin, verdictOf } from './node-answer.ts'
 
 /** Answers up to here are sent as one piece, once they are whole; longer ones as they come. */
 export const WHOLE_BYTES_MAX = 64 * 1024
@@ -46,7 +46,13 @@ export class Rival implements AnswerHandler {
     }
     this.#chunks.push(chunk)
     this.#bytes += chunk.length
-    if (this.#bytes > WHOLE_BYTES_MAX) this.#options.onAnswer()
+    if (this.#bytes <= WHOLE_BYTES_MAX) return
+    const head = { status: this.#status, headers: this.#headers }
+    if (mayBegin(Buffer.concat(this.#chunks), head, this.#expected)) this.#options.onAnswer()
+    else {
+      this.cancel?.()
+      this.#options.onFault()
+    }
   }
 
   onEnd(): boolean {

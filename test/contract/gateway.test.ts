@@ -150,6 +150,18 @@ describe('a node that fails', () => {
     }
   })
 
+  test.each([200, 502])('with a long page of %i is not heard', async (status) => {
+    const page = '<html>pay at https://node.example/KEY'.padEnd(100_000)
+    const answer: Stub['answer'] = (got, response) => {
+      if (all().length > 1) rpcAnswer(got, response)
+      else response.writeHead(status).end(page)
+    }
+    for (const stub of [node, other]) stub.answer = answer
+    const response = await gateway.call('ethereum/mainnet', 'eth_chainId')
+    expect([response.status, await response.text()]).toEqual([200, '{"jsonrpc":"2.0","id":7,"result":"0x2a"}'])
+    expect(all()).toHaveLength(2)
+  })
+
   test('in the middle of an answer is not heard either, as long as nothing of it was passed on', async () => {
     node.answer = (_got, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('{"half":')

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { expect, test } from 'vitest'
 import { Exchange, type ExchangeOptions } from '../../api/gateway/exchange.ts'
+import { Rival } from '../../api/gateway/rival.ts'
 import type { AnswerHandler, UpstreamGroup } from '../../infra/ports/upstreams.ts'
 
 // One call between a client and a node that are both the test's.
@@ -81,4 +82,18 @@ test('one that takes what it is sent has its time anew', async () => {
   }
   expect(node.onEnd()).toBe(true)
   expect([client.destroyed, client.bytes, seen.cancelled, seen.ended]).toEqual([false, 3 * CHUNK.length, 0, [200]])
+})
+
+test.each([
+  ['a list of calls', '[{"id":1', ['answer']],
+  ['a page', '<html>', ['cancelled', 'fault']],
+])('a second node whose long answer begins as %s does is heard only where it is one', (_what, begun, expected) => {
+  const heard: string[] = []
+  const note = (what: string) => () => void heard.push(what)
+  const rival = new Rival('b', { isJson: true, isOwed: true }, { onAnswer: note('answer'), onFault: note('fault') })
+  rival.cancel = note('cancelled')
+  rival.onHeaders(200, {}, { pause() {}, resume() {} })
+  rival.onData(Buffer.from(begun))
+  rival.onData(CHUNK)
+  expect(heard).toEqual(expected)
 })
