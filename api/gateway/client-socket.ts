@@ -156,7 +156,8 @@ export class ClientSocket {
   #onMessage(message: Buffer): void {
     this.#heardMs = performance.now()
     this.#pingsUnanswered = 0
-    if (this.#leave !== undefined) return
+    // Who is being closed may go on talking until the close is answered.
+    if (this.#leave !== undefined || !this.#client.isOpen) return
     if (this.#mayBegin()) this.#begin(message)
     else this.#waiting.push(message)
     if (!this.#mayBegin()) this.#options.socket.pause()
@@ -190,6 +191,7 @@ export class ClientSocket {
 
   #next(): void {
     if (this.#inFlight === 0) this.#leave?.()
+    if (!this.#client.isOpen) this.#waiting.length = 0
     while (this.#waiting.length > 0 && this.#mayBegin()) this.#begin(this.#waiting.shift() as Buffer)
     if (this.#mayBegin()) this.#options.socket.resume()
   }

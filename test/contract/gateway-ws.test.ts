@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { WebSocket } from 'ws'
@@ -234,6 +235,31 @@ describe('a socket', () => {
     expect(await client.closed).toEqual({ code: 1008, reason: 'Authentication failed' })
     expect(performance.now() - from).toBeLessThan(1_000)
     expect(JSON.parse(await other.ask('{"id":1,"method":"eth_chainId"}'))).toMatchObject({ result: '0x2a' })
+  })
+
+  test('that is being closed is not heard any more', async () => {
+    const key = await givenKey(gateway, 'deaf')
+    const { hostname, port } = new URL(gateway.api.url)
+    const socket = connect(Number(port), hostname)
+    let heard = ''
+    socket.on('data', (bytes: Buffer) => {
+      heard += bytes.toString('latin1')
+    })
+    socket.write(`${handshake(`/ws/${ETHEREUM}/deaf`, ...UPGRADE).join('\r\n')}\r\n\r\n`)
+    const call = '{"id":1,"method":"eth_sendRawTransaction","params":["0x01"]}'
+    const frame = Buffer.concat([Buffer.from([0x81, 0x80 | call.length, 0, 0, 0, 0]), Buffer.from(call)])
+    socket.write(frame)
+    await expect.poll(() => node.got.length).toBe(1)
+    await key.revoke()
+    await expect.poll(() => heard).toContain('Authentication failed')
+    // It answers that it closes behind another call alone.
+    socket.write(Buffer.concat([frame, Buffer.from([0x88, 0x80, 0, 0, 0, 0])]))
+    await once(socket, 'close')
+    await gateway.call(ETHEREUM, 'eth_chainId')
+    expect(node.got.map(({ body }) => (JSON.parse(body) as { method: string }).method)).toEqual([
+      'eth_sendRawTransaction',
+      'eth_chainId',
+    ])
   })
 
   test('that sends what is no WebSocket, or no text, is closed and harms nobody', async () => {
