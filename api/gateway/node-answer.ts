@@ -91,7 +91,8 @@ export function isOfRpc(answer: unknown): answer is { readonly result?: unknown;
   return 'result' in answer || ('error' in answer && typeof answer.error === 'object')
 }
 
-function isAboutUs(answer: unknown): boolean {
+/** Whether an answer to a call says that our key, our bill or our rate is at fault, as providers wrap it. */
+export function isAboutUs(answer: unknown): boolean {
   if (!isOfRpc(answer) || typeof answer.error !== 'object' || answer.error === null) return false
   return 'code' in answer.error && ABOUT_US.has(answer.error.code)
 }

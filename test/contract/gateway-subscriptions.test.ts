@@ -129,6 +129,14 @@ describe('a subscription', () => {
     expect(subscriptionsAtNodes()).toEqual([])
   })
 
+  test('that a node refuses about our bill is refused in our words', async () => {
+    using one = await openSubscriber(gateway)
+    expect(await one.call('eth_subscribe', ['billed'])).toMatchObject({
+      error: { code: -32011, message: 'Service Unavailable: no node of this network is healthy' },
+    })
+    expect(subscriptionsAtNodes()).toEqual([])
+  })
+
   test('has its place at the node when that takes a thousand of a socket, and tells on when the node is lost', async () => {
     for (const node of nodes) node.subscriptionsOfSocketMax = 1_000
     // So many that what each is told at once, of blocks that were missed, is below the megabyte that a client may leave unread.

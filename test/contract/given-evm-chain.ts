@@ -273,6 +273,7 @@ export class EvmNode implements AsyncDisposable {
       }
       case 'eth_subscribe': {
         if (socket === undefined || first === 'refused') return failed(-32601, 'no such subscription')
+        if (first === 'billed') return failed(429, 'upgrade your plan at https://node.example/KEY')
         const ofSocket = [...this.subscribed.values()].filter((one) => one.socket === socket)
         if (ofSocket.length >= this.subscriptionsOfSocketMax) return failed(-32006, 'too many subscriptions')
         // Equal at all nodes: what tells them apart is the gateway's work.

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Log } from '../../../infra/ports/log.ts'
 import type { UpstreamGroup } from '../../../infra/ports/upstreams.ts'
+import { isAboutUs } from '../node-answer.ts'
 import { EvmFeed } from './evm-feed.ts'
 import { NodeLink, type NodeSocket, type NodeSubscription } from './node-link.ts'
 import type { Notification } from './rpc-link.ts'
@@ -189,7 +190,8 @@ export class NetworkSubscriptions {
       const id = answer.result
       if (typeof id !== 'string' && typeof id !== 'number') {
         link.leave(socket)
-        shared.settle({ status: 'refused', answer })
+        // What is about us no client hears.
+        if (!isAboutUs(answer)) shared.settle({ status: 'refused', answer })
         this.#giveUp([shared])
       } else this.#placeAt(shared, { id: JSON.stringify(id), socket }, { link, base: base?.result })
     }
