@@ -19,8 +19,8 @@ export interface MethodRules {
   /** `Methods.findsBroadcast`. */
   readonly findsBroadcast: string | undefined
   readonly isRefused: Matcher
-  /** `Methods.secrets`. */
-  readonly secretsOf: (name: string) => readonly string[] | undefined
+  /** `Methods.refusedWith`. */
+  readonly refusedWith: (name: string) => readonly string[] | undefined
   readonly makesFilter: Matcher
   readonly takesFilter: Matcher
   /** When its answer may be kept: always, or by what its result says; undefined: never. */
@@ -40,7 +40,7 @@ const RULES: ReadonlyMap<Protocol, MethodRules> = new Map(
       isBroadcast: methodMatcher(methods.broadcasts),
       findsBroadcast: methods.findsBroadcast,
       isRefused: refusedMethods(methods),
-      secretsOf: (name: string) => methods.secrets?.[name],
+      refusedWith: (name: string) => methods.refusedWith?.[name],
       makesFilter: methodMatcher(methods.makesFilter),
       takesFilter: methodMatcher(methods.takesFilter),
       keptAs: keptReads(methods.kept),

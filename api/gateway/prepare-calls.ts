@@ -144,9 +144,9 @@ export function refusalOfCall(
   const { method } = call
   const isOpen = !rules.isRefused(method) && publicAccess?.methods.has(method) !== false
   if (!isOpen || isMethod?.(method) === false) return { kind: 'method', method }
-  const secrets = rules.secretsOf(method)
-  if (secrets !== undefined && hasMember(body, call, secrets))
-    return { kind: 'method', method: `${method} with a secret` }
+  const refusedWith = rules.refusedWith(method)
+  if (refusedWith !== undefined && hasMember(body, call, refusedWith))
+    return { kind: 'method', method: `${method} with any of ${refusedWith.join(', ')}` }
   const place = contracts === undefined ? undefined : rules.contractPlaceOf(method)
   if (contracts === undefined || place === undefined) return undefined
   const named = foreignContract(body, call, { place, contracts })

@@ -56,8 +56,8 @@ export interface Methods {
   readonly closed?: readonly string[]
   /** What else is passed on, and sent once; absent: whatever is in none of these lists. */
   readonly others?: readonly string[]
-  /** Members of the first parameter, or beside it, that hold a secret: a call of the method with one is refused, for nobody who sends it needs to. */
-  readonly secrets?: Readonly<Record<string, readonly string[]>>
+  /** Members of the first parameter, or beside it, that hold a secret or administer the node: a call of the method with one is refused, whoever asks. */
+  readonly refusedWith?: Readonly<Record<string, readonly string[]>>
   /** Of those that need the state of a block: which parameter names it, from 0. */
   readonly blockAt?: Readonly<Record<string, number>>
   /** Subscribe methods and what ends them, over WebSocket. */

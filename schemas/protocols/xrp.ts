@@ -1,6 +1,8 @@
 import type { Protocol } from './protocol.ts'
 import { jsonRpcAt } from './routes.ts'
 
+const CALLED_BACK = ['url', 'url_username', 'url_password']
+
 // Its answers name the network only where it is not the main one, so there is nothing to compare.
 export const XRP: Protocol = {
   name: 'xrp',
@@ -44,8 +46,14 @@ export const XRP: Protocol = {
       ...['sign', 'sign_for', 'channel_authorize', 'validation_create', 'validation_seed', 'wallet_propose'],
       'wallet_seed',
     ],
-    // Signed here, it would take a secret to every node.
-    secrets: { submit: ['secret', 'seed', 'seed_hex', 'passphrase', 'tx_json'] },
+    refusedWith: {
+      // Signed here, it would take a secret to every node.
+      submit: ['secret', 'seed', 'seed_hex', 'passphrase', 'tx_json'],
+      // Nodes do so for those whom they take for their administrators, as they may take us: tell a server of the client's, and vote.
+      subscribe: CALLED_BACK,
+      unsubscribe: CALLED_BACK,
+      feature: ['vetoed'],
+    },
     subscribes: { subscribe: 'unsubscribe' },
   },
   webSocket: { path: '/', methodKey: 'command' },

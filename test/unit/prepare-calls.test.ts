@@ -41,6 +41,23 @@ describe('a transaction of XRP', () => {
   })
 })
 
+test.each([
+  ['subscribe', { url: 'http://10.0.0.1/' }],
+  ['subscribe', { streams: ['ledger'], URL_username: 'a' }],
+  ['unsubscribe', { url: 'http://10.0.0.1/' }],
+  ['feature', { feature: 'Checks', vetoed: true }],
+])('a call of XRP that has a node call somebody, or vote, is refused: %s %j', (method, first) => {
+  expect(prepared('xrp', { method, params: [first] }).body).toBeUndefined()
+  expect(prepared('xrp', { method, ...first }).body).toBeUndefined()
+})
+
+test.each([
+  ['subscribe', { streams: ['ledger'] }],
+  ['feature', { feature: 'Checks' }],
+])('one that asks for the same by itself is sent: %s %j', (method, first) => {
+  expect(prepared('xrp', { method, params: [first] }).body).toBeDefined()
+})
+
 test('what has to go alone is refused in a batch, and leaves the other calls alone', () => {
   const batch = [
     { jsonrpc: '2.0', id: 5, method: 'eth_subscribe', params: ['logs', {}] },
