@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { endOfObject, foldedKey, isKey, itemsOf, membersOf, skipBlanks } from './json-text.ts'
+import { endOfObject, foldedKey, isDeeper, isKey, itemsOf, membersOf, skipBlanks } from './json-text.ts'
 
 /** One JSON-RPC request as it stands in a body. */
 export interface Call {
@@ -47,6 +47,11 @@ export const METHOD_CHARACTERS_MAX = 128
  * but members has a million, and to look at each would hold up all other calls for a second.
  */
 export const MEMBERS_MAX = 64
+/**
+ * Of lists and objects that lie in one another. Nodes stop there, too (serde_json, at the same), and to parse the millions of them that a body
+ * has room for would hold up all other calls for seconds.
+ */
+export const LEVELS_MAX = 128
 /** Visible ASCII, or none: some nodes read a name up to its first NUL. */
 const METHOD = /^[!-~]*$/
 
@@ -64,6 +69,9 @@ const PARAMS_AT = MEMBERS.indexOf('params')
  * other letters or with escapes, a method that is not of visible ASCII, and what is no UTF-8.
  */
 export function readCalls(body: Buffer, methodKey: MethodKey = 'method'): Calls | Unreadable {
+  // Shorter ones have no room for so many.
+  if (body.length > 2 * LEVELS_MAX && isDeeper(body, 0, LEVELS_MAX))
+    return { status: 'unreadable', fault: 'request', why: `the body has more than ${LEVELS_MAX} levels` }
   const text = isUtf8(body) ? body.toString() : undefined
   let parsed: unknown
   try {

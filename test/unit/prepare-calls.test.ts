@@ -109,6 +109,18 @@ test('a call has 64 members at most, whatever they are', () => {
   expect(batch.items).toMatchObject([{ why: 'the call has more than 64 members' }, { method: 'b' }])
 })
 
+test('a body has 128 levels at most, whatever it is', () => {
+  const statusOf = (levels: number) => {
+    const params = `${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}`
+    return readCalls(Buffer.from(`{"id":1,"method":"a","params":${params}}`)).status
+  }
+  expect([128, 129, 1_000_000].map(statusOf)).toEqual(['read', 'unreadable', 'unreadable'])
+  const batch = Buffer.from(`[{"id":1,"method":"a"},${'['.repeat(128)}${']'.repeat(128)}]`)
+  expect(readCalls(batch)).toMatchObject({ fault: 'request', why: 'the body has more than 128 levels' })
+  expect(readCalls(Buffer.from('['.repeat(200)))).toMatchObject({ status: 'unreadable' })
+  expect(readCalls(Buffer.from(`{"id":1,"method":"a","params":["${'['.repeat(200)}"]}`)).status).toBe('read')
+})
+
 test('an object of parameters that is looked into has 64 members at most', () => {
   const withMembers = (members: number) => Object.fromEntries(Array.from({ length: members }, (_, i) => [`a${i}`, 1]))
   const isSent = (method: string, params: readonly unknown[], protocol = 'ethereum') =>
