@@ -18,7 +18,7 @@ import { type MethodRules, rulesOf } from './method-rules.ts'
 import { needOldState } from './old-states.ts'
 import { listOf, type OwnAnswer } from './own-among.ts'
 import { type PreparedCalls, type Preparing, prepareCalls, refusalBody, refusalOfCall } from './prepare-calls.ts'
-import { type Refusal, rpcRefusal, tellRefusal } from './refusals.ts'
+import { type Refusal, rpcRefusal, tellFailure, tellRefusal } from './refusals.ts'
 import { Relay } from './relay.ts'
 import { sendCalls, toForwarded } from './send-calls.ts'
 import type { SharedReads } from './shared-reads.ts'
@@ -184,8 +184,7 @@ export class ClientSocket {
       this.#client.answer(tellUnreadable(read, bill), onOut)
     } else
       this.#answer({ read, message, bill }, onOut).catch((error: unknown) => {
-        log.error({ err: error, network: protocol.name }, 'a gateway call failed')
-        this.#client.answer(refuseAll({ read, bill }, { kind: 'failed' }), onOut)
+        this.#client.answer(refuseAll({ read, bill }, tellFailure(log, error, this.#of.place)), onOut)
       })
   }
 

@@ -28,7 +28,7 @@ import { ANY_ORIGIN, refuse, send, sendPreflight } from './own-answers.ts'
 import { PlainConnections } from './plain/plain-connections.ts'
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts'
 import { NATIVE_BODY_BYTES_MAX, PUBLIC_BODY_BYTES_MAX, RPC_BODY_BYTES_MAX, readBody } from './read-body.ts'
-import { type Refusal, tellRefusal } from './refusals.ts'
+import { type Refusal, tellFailure, tellRefusal } from './refusals.ts'
 import { sendCalls, toForwarded } from './send-calls.ts'
 import { SharedReads } from './shared-reads.ts'
 import { Sockets } from './sockets.ts'
@@ -383,8 +383,7 @@ export class Gateway {
   }
 
   #fail(admitted: Admitted, error: unknown): void {
-    this.#parts.log.error({ err: error, network: admitted.address.place.name }, 'a gateway call failed')
-    refuseAdmitted(admitted, { kind: 'failed' })
+    refuseAdmitted(admitted, tellFailure(this.#parts.log, error, admitted.address.place.name))
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Log } from '../../infra/ports/log.ts'
 import { isExpired } from '../../schemas/access-token.ts'
+import { AppError } from '../../schemas/errors.ts'
 import { lackOf } from '../http/chain-path.ts'
 import type { KnownToken } from '../http/standings.ts'
 import type { Keys } from './keys.ts'
@@ -39,6 +40,8 @@ export class HeldOpen {
   #timer: NodeJS.Timeout | undefined
   /** What comes meanwhile waits for its end: one that is let in during a look must not begin another row of them. */
   #isLooking = false
+  /** Since the last look: it is said once. */
+  #isUnknown = false
 
   constructor(keys: Keys, parts: HeldOpenParts) {
     this.#keys = keys
@@ -71,12 +74,23 @@ export class HeldOpen {
       this.#timer = undefined
       this.#isLooking = true
       this.#look()
-        .catch((error: unknown) => this.#parts.log.error({ err: error }, 'the keys of open connections are not known'))
+        .then(
+          () => {
+            this.#isUnknown = false
+          },
+          (error: unknown) => this.#tellUnknown(error),
+        )
         .finally(() => {
           this.#isLooking = false
           if (this.#held.size > 0) this.#plan()
         })
     }, LOOK_MS)
+  }
+
+  #tellUnknown(error: unknown): void {
+    const why = error instanceof AppError ? { reason: error.message } : { err: error }
+    if (!this.#isUnknown) this.#parts.log.error(why, 'the keys of open connections are not known')
+    this.#isUnknown = true
   }
 
   async #look(): Promise<void> {

@@ -1,5 +1,8 @@
+import type { Log } from '../../infra/ports/log.ts'
 import type { UpstreamFault } from '../../infra/ports/upstreams.ts'
+import { AppError } from '../../schemas/errors.ts'
 import { type NotAllowed, notAllowedWords } from '../http/allowed-use.ts'
+import { toldAway } from '../http/answer.ts'
 import { type Limited, limitHeaders, limitWords, NOT_COUNTED } from './limited.ts'
 
 /** Why a call is not answered by a node: all that clients may hear of it. */
@@ -25,6 +28,7 @@ export type Refusal =
   | { readonly kind: 'stopping' }
   | { readonly kind: 'bad-answer' }
   | { readonly kind: 'timeout' }
+  | { readonly kind: 'away'; readonly why: string }
   | { readonly kind: 'failed' }
 
 /** A refusal as it is told. */
@@ -107,6 +111,8 @@ export function tellRefusal(refusal: Refusal): Told {
       return { status: 502, code: -32603, message: 'Bad Gateway: the node did not answer' }
     case 'timeout':
       return { status: 504, code: -32015, message: 'Gateway Timeout: the node did not answer in time' }
+    case 'away':
+      return { status: 503, code: -32011, message: `Service Unavailable: ${refusal.why}` }
     case 'failed':
       return { status: 500, code: -32603, message: 'Server error' }
   }
@@ -124,6 +130,17 @@ export function rpcRefusal({ code, message, data }: Told, id = 'null'): string {
 
 export function restRefusal({ status, message, data }: Told): string {
   return JSON.stringify({ code: status, message, ...data })
+}
+
+/** Says in the log why a call, or a handshake, was not looked after: something is away, as the tables that tell of keys, or we have failed. */
+export function tellFailure(log: Log, error: unknown, network?: string): Refusal {
+  if (error instanceof AppError && error.retryable) {
+    const { told, answered } = toldAway(error)
+    log.warn({ network, reason: error.message }, told)
+    return { kind: 'away', why: answered }
+  }
+  log.error({ err: error, network }, 'a gateway call failed')
+  return { kind: 'failed' }
 }
 
 /** What a client hears of a call that no node has answered. */

@@ -15,7 +15,7 @@ import type { Hosts } from './hosts.ts'
 import type { Keys } from './keys.ts'
 import type { Meter } from './meter.ts'
 import { RPC_BODY_BYTES_MAX } from './read-body.ts'
-import { type Refusal, restRefusal, rpcRefusal, tellRefusal } from './refusals.ts'
+import { type Refusal, restRefusal, rpcRefusal, tellFailure, tellRefusal } from './refusals.ts'
 import type { SharedReads } from './shared-reads.ts'
 import { handshakeFault, parseSocketAddress, type SocketAddress, WEB_SOCKET_VERSION } from './socket-address.ts'
 import { Subscriptions } from './subscriptions/subscriptions.ts'
@@ -94,8 +94,7 @@ export class Sockets {
         else stream.off('error', onError)
       })
       .catch((error: unknown) => {
-        this.#parts.log.error({ err: error }, 'a socket of the gateway failed')
-        refuse(stream, { refusal: { kind: 'failed' }, isRpc: true })
+        refuse(stream, { refusal: tellFailure(this.#parts.log, error), isRpc: true })
       })
   }
 

@@ -16,10 +16,12 @@ function given() {
     looks.push(one)
     return one.promise
   }
-  const parts = { accountsKnown: async () => true, wallNow: () => 0, log: silentLog }
+  const said: string[] = []
+  const log = { ...silentLog, error: (_what: object, text: string) => void said.push(text) }
+  const parts = { accountsKnown: async () => true, wallNow: () => 0, log }
   const held = new HeldOpen({ look } as unknown as Keys, parts)
   const endLook = (): void => looks.at(-1)?.resolve(STANDING as AccountStanding)
-  return { held, looks, endLook }
+  return { held, looks, endLook, said }
 }
 
 test('what is held and let go while a look is under way makes no looks beside it', async () => {
@@ -47,5 +49,19 @@ test('looks follow one another, one at a time, while something is held', async (
     await expect.poll(() => looks.length).toBe(count)
     endLook()
   }
+  letGo()
+})
+
+test('that keys are not known is said once, until they are', async () => {
+  const { held, looks, endLook, said } = given()
+  const letGo = held.hold(HELD)
+  const endsLook = async (count: number, end: () => void): Promise<void> => {
+    await expect.poll(() => looks.length).toBe(count)
+    end()
+  }
+  const failLook = (): void => looks.at(-1)?.reject(new Error('away'))
+  for (const [at, end] of [failLook, failLook, failLook, endLook, failLook].entries()) await endsLook(at + 1, end)
+  await expect.poll(() => looks.length).toBe(6)
+  expect(said).toEqual(Array(2).fill('the keys of open connections are not known'))
   letGo()
 })
