@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type RequestListener, type Server, type ServerOptions, type ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import swagger from '@fastify/swagger'
@@ -99,7 +100,9 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
       refuseEarly(request, reply, refuse('404'))
     },
     clientErrorHandler: (_error, socket) => {
-      if (socket.writable) socket.end(RAW_BAD_REQUEST)
+      // What is behind a request that is being answered must not get into its answer.
+      if (isBeingAnswered(socket)) socket.destroy()
+      else if (socket.writable) socket.end(RAW_BAD_REQUEST)
     },
     serverFactory: (handler) => createListener(handler, gateway),
   })
@@ -164,6 +167,11 @@ function refuseUnread(response: ServerResponse, body: string): void {
   response.shouldKeepAlive = false // its body is not read
   const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body) }
   response.writeHead(400, headers).end(body)
+}
+
+/** Whether something of an answer is out, and not all of it: Node keeps it at its connection, and looks at it likewise where nobody listens to errors. */
+function isBeingAnswered(socket: Duplex & { readonly _httpMessage?: ServerResponse | null }): boolean {
+  return socket._httpMessage?.headersSent === true
 }
 
 /** A request that HTTP's own parser refuses has no route and no reply object. */

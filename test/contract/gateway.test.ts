@@ -1,4 +1,7 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { TOKEN } from './given-api.ts'
 import {
   type GivenGateway,
   networkOn,
@@ -218,6 +221,25 @@ describe('a native request', () => {
     const response = await gateway.ask('ethereum2/mainnet', { path: '/eth/v1/node/version' })
     expect(response.status).toBe(200)
     await expect(response.text()).rejects.toThrow()
+  })
+
+  test('that is being answered ends where its client sends what is no request: nothing of ours gets into the answer', async () => {
+    beacon.answer = (_got, response) => {
+      response.writeHead(200, { 'content-length': '200100' }).write('x'.repeat(200_000))
+    }
+    const { hostname, port } = new URL(gateway.api.url)
+    const socket = connect(Number(port), hostname)
+    let heard = ''
+    socket.on('data', (bytes: Buffer) => {
+      heard += bytes.toString('latin1')
+    })
+    socket.write(
+      `GET /ethereum2/mainnet/${TOKEN}/eth/v1/node/version HTTP/1.1\r\nHost: localhost\r\nAccept: a\r\nAccept: b\r\n\r\n`,
+    )
+    await expect.poll(() => heard.length).toBeGreaterThan(200_000)
+    socket.write('no request\r\n\r\n')
+    await once(socket, 'close')
+    expect(heard.split('\r\n\r\n', 2)[1]).toBe('x'.repeat(200_000))
   })
 
   test('for events begins before there is one', async () => {
