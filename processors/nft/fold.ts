@@ -1,7 +1,7 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
 import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
-import { NAMED_REVERTED_MAX, notRevertedSql, REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
+import { askNotReverted } from '../../schemas/tables/reverted-blocks.ts'
 import { exchangesOf, forgetState, keepState, memoryOf, notesOf, revertsOf, takeState } from './fold-memory.ts'
 import { earlierPlaceOf, isStillPlace, newestHeight, type Place, parentOfFirst, placeOf } from './fold-place.ts'
 import { type Block, foldStep, NO_TRANSFERS } from './fold-step.ts'
@@ -120,7 +120,7 @@ async function goOn(warehouse: Warehouse, { chain, signal, limits, isBeside }: G
         follow,
         transfersMax: isBeside ? limits.besideTransfers : limits.stepTransfers,
       }),
-      known?.notReverted ?? notRevertedOf(warehouse, chain),
+      known?.notReverted ?? askNotReverted(warehouse, chain),
     ])
     const last = step.at(-1)
     if (last === undefined) break
@@ -208,15 +208,6 @@ async function withTransfers(
   })
   if (beyond === undefined) return { step, hasTransfers: counts.length > 0 }
   return { step: step.slice(0, Number(beyond.number) - first.number), hasTransfers: true }
-}
-
-/** A condition on `block_hash`: rows of other blocks count for nobody. */
-async function notRevertedOf(warehouse: Warehouse, chain: string): Promise<string> {
-  const rows = await warehouse.query<{ hash: string }>(
-    `SELECT hex(block_hash) AS hash FROM (${REVERTED_SQL} LIMIT ${NAMED_REVERTED_MAX + 1})`,
-    { chain },
-  )
-  return notRevertedSql(rows.map(({ hash }) => hash))
 }
 
 /** The hash of the block that the fold's first one follows on, where that is in the step. */

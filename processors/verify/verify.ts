@@ -1,14 +1,16 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { JobQueue } from '../../infra/ports/job-queue.ts'
-import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import type { Warehouse, WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { ROUNDING_GWEI_MAX } from '../../schemas/tables/day-levels.ts'
 import { compareRecords } from './altered-records.ts'
+import type { Difference } from './compared-rows.ts'
 import { findDayGaps } from './day-gaps.ts'
 import { findMissing, type Missing } from './find-missing.ts'
 import { countDays, type DayProof, holds } from './prove-days.ts'
 import { proveEpochs } from './prove-epochs.ts'
 import { proveMonths } from './prove-months.ts'
 import { proveRevenue, proveSettlements } from './prove-settlements.ts'
+import { proveTokens } from './prove-tokens.ts'
 import type { Proving } from './proving.ts'
 import { findUnanchored, type UnanchoredEpochs } from './unanchored-epochs.ts'
 import { findUncorrected } from './uncorrected.ts'
@@ -89,6 +91,7 @@ export async function verifyTables(verifying: Verifying): Promise<Verdict> {
   const { days, proofs, wrong, withheld, epochs, settlements, oversettled } = await proveFigures(verifying, proving)
   for (const note of [...verifying.notes, ...comparison.notes]) await print(`${note}.`)
   const altered = await tellAltered(verifying, proving)
+  const wrongTokens = await tellTokens(verifying, proving)
   const missing = [...comparison.missing, ...(await findUncorrected(verifying.warehouse, chain, altered.accounts))]
   for (const one of missing) await print(formatMissing(one))
   const untold = await tellUntold(verifying, proving)
@@ -99,7 +102,7 @@ export async function verifyTables(verifying: Verifying): Promise<Verdict> {
       `${settlements.checked} settlements, ${settlements.wrong} wrong`,
   )
   return {
-    wrong: wrong + epochs.unexplained + settlements.wrong + oversettled + altered.records,
+    wrong: wrong + epochs.unexplained + settlements.wrong + oversettled + altered.records + wrongTokens,
     withheld,
     missing: missing.length,
     untold,
@@ -193,6 +196,24 @@ async function tellAltered(
   return { records: altered.length, accounts: new Set(altered.map(({ account }) => account)) }
 }
 
+/** Tells of rows about who holds which token that do not follow from the chain's transfers, and returns how many they are. */
+async function tellTokens({ warehouse, quiet, print, signal }: Verifying, proving: Proving): Promise<number> {
+  // Of a large chain it takes hours.
+  const reader: WarehouseReader = { query: (sql, params) => warehouse.query(sql, params, { signal }) }
+  let all = 0
+  for await (const { chain, checked, wrong, examples } of proveTokens(reader, proving)) {
+    for (const one of examples) await print(formatDifference(chain, one))
+    if (wrong > 0)
+      await print(
+        `${chain}: ${wrong} rows about tokens are WRONG. Run \`epochline rebuild --chain ${chain} --family nft\`, and without ` +
+          '--family where blocks themselves are not told.',
+      )
+    else if (!quiet) await print(`${chain}: ${checked} rows about tokens follow from its transfers`)
+    all += wrong
+  }
+  return all
+}
+
 /** Names the validators of which nothing could be verified, and says how many they are. */
 async function tellUntold({ warehouse, print }: Verifying, { chain, again }: Proving): Promise<number> {
   const count = (found: readonly UntoldValidators[]) => found.reduce((sum, { untold }) => sum + untold.length, 0)
@@ -218,6 +239,11 @@ function formatUntold(chain: string, { pubkey, index }: UntoldValidator): string
       ? [pubkey, 'nobody has looked for it in the registry since it was tracked']
       : [`${index} ${pubkey}`, 'it is in the registry, and no epoch tells of it']
   return `${chain} validator ${who}: NOTHING was verified: ${why}`
+}
+
+function formatDifference(chain: string, { block, table, isLacking, madeOf, row }: Difference): string {
+  const what = isLacking ? `lacks what ${madeOf} makes` : `has what ${madeOf} does not make`
+  return `${chain} block ${block}: WRONG: ${table} ${what}: ${row}`
 }
 
 /** What is left out, by which epochs, and what to do about it. */

@@ -15,3 +15,16 @@ export function notRevertedSql(hashes: readonly string[], reverted = REVERTED_SQ
   if (hashes.length > NAMED_REVERTED_MAX) return `block_hash NOT IN (${reverted})`
   return `block_hash NOT IN (${hashes.map((hash) => bytesSql(hash.toLowerCase())).join(', ')})`
 }
+
+interface Asking {
+  query<Row>(sql: string, params: Readonly<Record<string, string>>): Promise<readonly Row[]>
+}
+
+/** The same condition, of the chain's blocks that are reverted now. */
+export async function askNotReverted(warehouse: Asking, chain: string): Promise<string> {
+  const rows = await warehouse.query<{ hash: string }>(
+    `SELECT hex(block_hash) AS hash FROM (${REVERTED_SQL} LIMIT ${NAMED_REVERTED_MAX + 1})`,
+    { chain },
+  )
+  return notRevertedSql(rows.map(({ hash }) => hash))
+}

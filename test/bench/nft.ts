@@ -11,6 +11,7 @@ import { BATCH_EVENTS_MAX } from '../../processors/loop/consume.ts'
 import { insertAll, joinRows } from '../../processors/loop/rows.ts'
 import { foldChain } from '../../processors/nft/fold.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
+import { proveTokens } from '../../processors/verify/prove-tokens.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
 import { pause } from '../../schemas/wait.ts'
 import { benchNftApi } from './nft-api.ts'
@@ -63,6 +64,7 @@ export async function benchNft(): Promise<boolean> {
     report.atLeast('transfers per second, all of it', perSecond, { digits: 0, unit: '', min: TRANSFERS_PER_SECOND_MIN })
     report.info(`a day of ${TRANSFERS_PER_DAY} transfers, at this rate`, TRANSFERS_PER_DAY / perSecond, 1, 's')
     await revertSome(warehouse, size, report)
+    await proveAll(warehouse, size, report)
     await tellSizes(warehouse, size, report)
     report.heading('answers: never given before; wherever pages begin, at the head and in the past')
     await benchNftApi(warehouse, size, report)
@@ -95,6 +97,17 @@ async function revertSome(warehouse: Warehouse, size: TokenChainSize, report: Re
   }
   report.info('transfers of blocks that were folded and reverted', BRANCHES * blocks * size.transfersPerBlock, 0)
   report.info(`  from the events of ${blocks} of them to their reverts`, seconds / BRANCHES, 1, 's')
+}
+
+/** As `verify` does it. */
+async function proveAll(warehouse: Warehouse, { transfers }: TokenChainSize, report: Report): Promise<void> {
+  const begin = performance.now()
+  for await (const { checked, wrong } of proveTokens(warehouse)) {
+    const seconds = (performance.now() - begin) / 1_000
+    report.info('transfers per second, proven', transfers / seconds, 0)
+    report.info('  rows per second', checked / seconds, 0)
+    report.info('  rows that are wrong', wrong, 0)
+  }
 }
 
 /** Seconds from the first event to the last holding. */

@@ -8,6 +8,7 @@ import type { Projector } from '../../processors/loop/consume.ts'
 import { joinRows } from '../../processors/loop/rows.ts'
 import { foldChain } from '../../processors/nft/fold.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
+import { proveTokens } from '../../processors/verify/prove-tokens.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
 import { tries } from '../long-form.ts'
 import { silentLog } from '../unit/silent-log.ts'
@@ -182,6 +183,8 @@ it('tells of real contracts, after any block, what they say themselves, whatever
   await tell()
   await foldChain(warehouse, CHAIN, never)
 
+  for await (const { wrong, examples } of proveTokens(warehouse))
+    expect({ wrong, examples }).toEqual({ wrong: 0, examples: [] })
   const past = Array.from({ length: 6 }, () => told[below(told.length)])
   for (const block of [told.at(-1), ...past]) if (block !== undefined) await expectSaid(warehouse, collections, block)
   // Asked now, as a node with a past is, and not when the block was new.

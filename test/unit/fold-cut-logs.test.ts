@@ -1,6 +1,7 @@
 import type { Address } from 'viem'
 import { beforeEach, expect, test } from 'vitest'
 import { foldChain } from '../../processors/nft/fold.ts'
+import { proveTokens } from '../../processors/verify/prove-tokens.ts'
 import { ART, blockOn, eventsOf, type GivenLog, NOBODY, tell } from './given-nft-chain.ts'
 import { ABI, ERC20, logOf } from './given-nft-log.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
@@ -33,6 +34,8 @@ async function toldOf(logs: readonly GivenLog[], parts: number) {
   expect(events.filter(({ type }) => type === 'execution.logs')).toHaveLength(parts)
   await tell(warehouse, events, { chain: CHAIN })
   await foldChain(warehouse, CHAIN, NEVER)
+  for await (const { wrong, examples } of proveTokens(warehouse))
+    expect({ wrong, examples }).toEqual({ wrong: 0, examples: [] })
   const moves = await warehouse.query<Record<string, string>>(
     `SELECT toString(event) AS event, concat('0x', lower(hex(from_address))) AS from, concat('0x', lower(hex(to_address))) AS to,
        toString(reinterpretAsUInt256(reverse(token_id))) AS id

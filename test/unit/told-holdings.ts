@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import type { Address } from 'viem'
 import { expect } from 'vitest'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { proveTokens } from '../../processors/verify/prove-tokens.ts'
 import { ART, type Block, COINS, chainOf, type Move, NOBODY } from './given-nft-chain.ts'
 
 // Who holds what of the chain `eth`, as its moves say by themselves and as the tables tell it.
@@ -104,6 +105,8 @@ export async function expectHoldings(warehouse: Warehouse, head: Block): Promise
       ([, , holder = '']) => holder,
     ),
   )
+  for await (const { wrong, examples } of proveTokens(warehouse))
+    expect({ wrong, examples }).toEqual({ wrong: 0, examples: [] })
 }
 
 const anybody = fc.constantFrom(NOBODY, ...PEOPLE)
