@@ -98,6 +98,13 @@ export class Bill {
     this.#count(status, answerBytes, false)
   }
 
+  /** Of these calls nobody has answered, whatever becomes of the others: what was taken for them is given back. To be told before those end. */
+  failedOf(calls: readonly BilledCall[], status: number): void {
+    const failed = calls.filter((call) => !this.#isRefused(call))
+    if (this.#passed !== undefined) this.#parts.meter.giveBack(this.#passed, failed.length)
+    this.#own = new Map([...this.#own, ...failed.map((call) => [call, status] as const)])
+  }
+
   /** Gives back what was taken, whatever its end is: nobody can read what is asked. */
   costsNothing(): void {
     if (this.#passed === undefined) return

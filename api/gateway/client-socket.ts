@@ -20,7 +20,7 @@ import { listOf, type OwnAnswer } from './own-among.ts'
 import { type PreparedCalls, type Preparing, prepareCalls, refusalBody, refusalOfCall } from './prepare-calls.ts'
 import { type Refusal, rpcRefusal, tellFailure, tellRefusal } from './refusals.ts'
 import { Relay } from './relay.ts'
-import { sendCalls, toForwarded } from './send-calls.ts'
+import { sendCalls, toForwarded, unansweredIn } from './send-calls.ts'
 import type { SharedReads } from './shared-reads.ts'
 import type { ClientSubscriptions } from './subscriptions/client-subscriptions.ts'
 import { SUBSCRIBE_DEPTH_MAX } from './subscriptions/subscribe-call.ts'
@@ -306,6 +306,7 @@ export class ClientSocket {
       headProbe: group.isSeveral && prepared.node === undefined ? forwarded.headProbe : undefined,
       hedgeMs: hedgeMsOf(protocol, forwarded, group),
       ownHeaders: [],
+      onUnanswered: unansweredIn(read, bill),
     }
     sendCalls(options, { protocol, read, body: message, rules: this.#rules }, this.#options.reads)
     const answer = await sink.answer

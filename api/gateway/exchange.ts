@@ -7,6 +7,7 @@ import { toClientHeaders } from './headers.ts'
 import { newestBlockIn } from './newest-block.ts'
 import { type Expected, mayBegin, verdictOf } from './node-answer.ts'
 import { type OwnAnswer, ownAmong, ownFirst } from './own-among.ts'
+import { clearOfRefusals } from './partly-refused.ts'
 import { type Refusal, refusalOf } from './refusals.ts'
 import { Rival, WHOLE_BYTES_MAX } from './rival.ts'
 import { lookFor, refusedOf, type SentTransaction, tellTaken } from './sent-transaction.ts'
@@ -67,6 +68,8 @@ export interface ExchangeOptions {
   readonly untakenMsMax?: number
   /** Headers of ours, in every answer. */
   readonly ownHeaders: readonly string[]
+  /** Told of calls of a batch that no node has answered though it has answered others, by their ids as `meantBy` has them: before the answer is. */
+  readonly onUnanswered?: ((ids: ReadonlySet<string>) => void) | undefined
   /** Told of the answer; undefined: whoever takes it does that. */
   readonly bill?: Pick<Bill, 'answered' | 'failed' | 'streamed'> | undefined
   /** Told once, where no answer comes or one breaks off: too late for the client to hear of it then, which has got `sentBytes` of its body. */
@@ -111,6 +114,8 @@ export class Exchange implements AnswerHandler {
   #behind: Behind | undefined
   /** Of a native interface that cannot answer now, the first one: told where nobody else can. */
   #unwell: Held | undefined
+  /** An answer to a batch that is about us in part, the first one: told likewise, without these parts. */
+  #partly: Held | undefined
   /** A node may have taken its transactions, and was lost before it said so. */
   #mayBeTaken = false
   /** What is under way was paid for by what calls have earned. */
@@ -167,6 +172,8 @@ export class Exchange implements AnswerHandler {
     }
     if (verdict === 'unwell')
       this.#unwell ??= { answer, status: this.#status, headers: this.#headers, node: this.#node }
+    if (verdict === 'partly')
+      this.#partly ??= { answer, status: this.#status, headers: this.#headers, node: this.#node }
     this.onFault(verdict === 'refused' ? 'refused' : 'lost')
     return false
   }
@@ -226,6 +233,7 @@ export class Exchange implements AnswerHandler {
     if (isSafe && (fault === 'unreached' ? this.#send() : this.#sendAgain())) return
     if (this.#behind !== undefined) this.#tellHeld(this.#behind)
     else if (this.#unwell !== undefined) this.#tellHeld(this.#unwell, false)
+    else if (this.#partly !== undefined) this.#tellCleared(this.#partly)
     else refuse(refusalOf(fault))
   }
 
@@ -268,6 +276,13 @@ export class Exchange implements AnswerHandler {
     this.#headers = headers
     this.#node = node
     this.#tell(answer, isOfUse)
+  }
+
+  /** What other calls of the batch have come to is not lost with those that were refused about us. */
+  #tellCleared(held: Held): void {
+    const { answer, unanswered } = clearOfRefusals(held.answer)
+    this.#options.onUnanswered?.(unanswered)
+    this.#tellHeld({ ...held, answer })
   }
 
   /** The first node has said nothing yet: whoever of the two has a whole answer first is heard. */

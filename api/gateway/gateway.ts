@@ -29,7 +29,7 @@ import { PlainConnections } from './plain/plain-connections.ts'
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts'
 import { NATIVE_BODY_BYTES_MAX, PUBLIC_BODY_BYTES_MAX, RPC_BODY_BYTES_MAX, readBody } from './read-body.ts'
 import { type Refusal, tellFailure, tellRefusal } from './refusals.ts'
-import { sendCalls, toForwarded } from './send-calls.ts'
+import { sendCalls, toForwarded, unansweredIn } from './send-calls.ts'
 import { SharedReads } from './shared-reads.ts'
 import { Sockets } from './sockets.ts'
 
@@ -356,6 +356,7 @@ export class Gateway {
       headProbe: group.isSeveral && !isOfOne ? forwarded.headProbe : undefined,
       hedgeMs: hedgeMsOf(protocol, forwarded, group),
       ownHeaders: request.headers.origin === undefined ? [] : ANY_ORIGIN,
+      onUnanswered: read?.isBatch === true ? unansweredIn(read, bill) : undefined,
       bill,
       refuse: refusing,
     }

@@ -15,10 +15,11 @@ export const NATIVE: Expected = { isJson: false, isOwed: false }
 /**
  * `answer`: the client's, whatever its status;
  * `refused`: about us (our key, our bill, our rate): no client sees it;
+ * `partly`: some answers of a batch are `refused`, and others are not;
  * `unwell`: a native interface that cannot answer now: another node may, and otherwise these are the node's words;
  * `none`: a page of something in between, or nothing.
  */
-export type Verdict = 'answer' | 'refused' | 'unwell' | 'none'
+export type Verdict = 'answer' | 'refused' | 'partly' | 'unwell' | 'none'
 
 /** Of a server that is there and cannot answer, or of one in between that does not reach it. 500 is what native interfaces say of some questions. */
 const UNWELL: ReadonlySet<number> = new Set([502, 503, 504])
@@ -48,7 +49,9 @@ export function verdictOf(
   const answers = answersIn(body)
   // A proxy's own words are JSON, too.
   if (status >= FAILED_MIN && !answers.some(isOfRpc)) return 'none'
-  return answers.length > 0 && answers.every(isAboutUs) ? 'refused' : 'answer'
+  const refused = answers.filter(isAboutUs).length
+  if (refused === 0) return 'answer'
+  return refused === answers.length ? 'refused' : 'partly'
 }
 
 /** Whether what begins so, and is longer than is waited for, may be an answer: of the rest nobody looks at more. */

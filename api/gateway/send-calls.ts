@@ -1,4 +1,5 @@
 import type { Service } from '../../schemas/protocols/protocol.ts'
+import type { Bill } from './bill.ts'
 import { Broadcast } from './broadcast.ts'
 import { meantBy } from './call-ids.ts'
 import type { Call, Calls } from './calls.ts'
@@ -8,6 +9,7 @@ import { RPC_HEADERS } from './headers.ts'
 import type { MethodRules } from './method-rules.ts'
 import { headProbeOf } from './newest-block.ts'
 import type { PreparedCalls } from './prepare-calls.ts'
+import { tellRefusal } from './refusals.ts'
 import { type SentTransaction, sentTransactionOf } from './sent-transaction.ts'
 import type { AskedRead, SharedReads } from './shared-reads.ts'
 
@@ -67,6 +69,16 @@ function isToldById({ id }: Call, calls: readonly Call[]): boolean {
 function isBroadcast({ read: { isBatch, calls } }: Pick<AskedRead, 'read'>, rules: MethodRules): boolean {
   const [first] = calls
   return !isBatch && first !== undefined && rules.isBroadcast(first.method)
+}
+
+/** Has nobody pay for calls of a batch that no node has answered (`ExchangeOptions.onUnanswered`). */
+export function unansweredIn({ calls }: Calls, bill: Bill | undefined): ExchangeOptions['onUnanswered'] {
+  const { status } = tellRefusal({ kind: 'bad-answer' })
+  return (ids) =>
+    bill?.failedOf(
+      calls.filter(({ id }) => id !== undefined && ids.has(meantBy(id))),
+      status,
+    )
 }
 
 /** Sends calls as they are best sent: to all nodes, together with others that ask the same, or to one node after the other. */

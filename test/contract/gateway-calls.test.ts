@@ -222,6 +222,48 @@ describe('a batch of which some calls are refused', () => {
   })
 })
 
+describe('a batch of which a node refuses some calls about our bill', () => {
+  const reads = [1, 2, 3].map((id) => ({ jsonrpc: '2.0', id, method: 'eth_chainId' }))
+  const bill = { code: 429, message: 'upgrade your plan at https://node.example/KEY' }
+  const unanswered = { code: -32603, message: 'Bad Gateway: the node did not answer' }
+  /** Whichever node gets the batch first refuses its second call. */
+  function refuseSecond(times: number): void {
+    let left = times
+    const answer: Stub['answer'] = ({ body }, response) => {
+      const isRefusing = left-- > 0
+      const answerTo = ({ id }: Rpc) =>
+        isRefusing && id === 2 ? { jsonrpc: '2.0', id, error: bill } : { jsonrpc: '2.0', id, result: '0x2a' }
+      sendJson(response, (JSON.parse(body) as Rpc[]).map(answerTo))
+    }
+    for (const node of nodes) node.answer = answer
+  }
+  const answered = (id: number) => ({ jsonrpc: '2.0', id, result: '0x2a' })
+
+  test('is asked of another node, where all of it may be', async () => {
+    refuseSecond(1)
+    expect((await post(reads)).body).toEqual([1, 2, 3].map(answered))
+    expect(gotBy().toSorted()).toEqual([0, 1, 1])
+  })
+
+  test('is answered without the words of nodes where all refuse some', async () => {
+    refuseSecond(Number.POSITIVE_INFINITY)
+    const { status, body } = await post(reads)
+    expect(status).toBe(200)
+    expect(body).toEqual([answered(1), { jsonrpc: '2.0', id: 2, error: unanswered }, answered(3)])
+  })
+
+  test('is asked once where it writes, and what was done is told', async () => {
+    refuseSecond(Number.POSITIVE_INFINITY)
+    const { body } = await post([{ ...reads[0], method: 'eth_newFilter' }, ...reads.slice(1)])
+    expect(body).toMatchObject([
+      { id: 1, result: expect.stringMatching(/^0x2a[0-9a-f]{8}$/) },
+      { error: unanswered },
+      {},
+    ])
+    expect(gotBy().toSorted()).toEqual([0, 0, 1])
+  })
+})
+
 describe('a batch with something that is no call', () => {
   const call = { jsonrpc: '2.0', id: 1, method: 'eth_chainId' }
   const answered = { jsonrpc: '2.0', id: 1, result: '0x2a' }

@@ -52,14 +52,39 @@ test('what was told is told again as it stands: units that are given back later 
   ])
 })
 
-test('who leaves while units are asked for gets them back, and has no bill', async () => {
-  const usage = openUsage()
-  const passed = { status: 'passed' } as const
+/** What is given back to it. */
+function givenMeter(usage: Usage) {
   const back: (readonly [unknown, number])[] = []
   const meter = {
     minuteAt: (nowMs: number) => usage.minuteAt(nowMs),
     giveBack: (...given: readonly [unknown, number]) => void back.push(given),
   }
+  return { meter, back }
+}
+
+test('calls of a batch that nobody has answered cost nothing, and the others do', async () => {
+  const usage = openUsage()
+  const passed = { status: 'passed' } as const
+  const { meter, back } = givenMeter(usage)
+  const bill = new Bill({ meter, take: () => passed, of: OF, now: () => NOON })
+  const calls = ['eth_call', 'eth_getLogs', 'eth_chainId'].map((method) => ({ method }))
+  bill.asks(calls, 30, new Map([[calls[2] as object, 403]]))
+  bill.take()
+  bill.failedOf(calls.slice(1), 502)
+  bill.answered(200, 30)
+  expect(back).toEqual([[passed, 1]])
+  await usage.tell()
+  expect(await told()).toEqual([
+    ['eth_call', 1, 1],
+    ['eth_getLogs', 1, 0],
+    ['eth_chainId', 1, 0],
+  ])
+})
+
+test('who leaves while units are asked for gets them back, and has no bill', async () => {
+  const usage = openUsage()
+  const passed = { status: 'passed' } as const
+  const { meter, back } = givenMeter(usage)
   const bill = new Bill({ meter, take: async () => passed, of: OF, now: () => NOON })
   bill.asks([{ method: 'eth_call' }, { method: 'eth_call' }], 10)
   const taken = bill.take()
