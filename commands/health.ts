@@ -54,7 +54,10 @@ export async function healthOf(
     watchedChains(running),
     nowSec,
   )
-  const vault = await vaultHealth(ports, running.vault?.health(), nowSec)
+  const own = running.vault?.health()
+  // Its role says why itself: nobody is to be sent after another process.
+  const isStoppedHere = running.stoppedRoles?.has('validators') === true
+  const vault = await vaultHealth(ports, { own, isStoppedHere, nowSec })
   const counted = withStopped(await withCounters(measured, counters), running.stoppedRoles)
   return withVault(withUpstreams(withNodes(counted, running), running.upstreams?.health()), vault)
 }
@@ -132,8 +135,11 @@ const SILENT_SEC_MAX = (3 * RENEWED_MS) / 1_000
 /** The vault of this process, or what another has told of the one that it has; undefined where no process ever had one. */
 async function vaultHealth(
   { warehouse }: Pick<Ports, 'warehouse'>,
-  own: OwnVault | undefined,
-  nowSec: number,
+  {
+    own,
+    isStoppedHere,
+    nowSec,
+  }: { readonly own: OwnVault | undefined; readonly isStoppedHere: boolean; readonly nowSec: number },
 ): Promise<VaultHealth | undefined> {
   if (own !== undefined) {
     const { state, sinceMs, fault, missing } = own
@@ -143,6 +149,7 @@ async function vaultHealth(
   const told = await toldVault(warehouse)
   if (told === undefined) return undefined
   const { state, sinceSec, toldSec, fault, missing } = told
+  if (isStoppedHere) return { state: 'stopped', sinceSec: toldSec, toldSec, missing }
   const isSilent = state !== 'stopped' && nowSec - toldSec > SILENT_SEC_MAX
   if (!isSilent) return { state, sinceSec, toldSec, ...(fault === '' ? {} : { fault }), missing }
   const silence =

@@ -187,6 +187,14 @@ it('names a role that has stopped while the others go on', { timeout: TEST_MS },
   expect((await ready({ stoppedRoles: new Map() })).checks).not.toHaveProperty('roles_run')
 })
 
+it('misses no vault whose role has stopped here, and says why once', { timeout: TEST_MS }, async () => {
+  const { timeSec } = await newest()
+  await tellVault(0)
+  const answer = await ready({ stoppedRoles: new Map([['validators', 'why']]), nowSec: timeSec + 181 })
+  expect(answer).toMatchObject({ vault: { state: 'stopped' }, reasons: ['the role validators has stopped: why'] })
+  expect(answer.checks).not.toHaveProperty('vault_answers')
+})
+
 it('is ready when all of the log is in the tables, and tells the distance from the chain', {
   timeout: TEST_MS,
 }, async () => {
