@@ -1,6 +1,6 @@
 import type { QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { askCoverage } from '../../schemas/tables/block-coverage.ts'
-import { TRANSFER_LISTS, type TransferList } from '../../schemas/tables/nft.ts'
+import { FOLDED_TABLES, TRANSFER_LISTS, type TransferList } from '../../schemas/tables/nft.ts'
 import { askNotReverted } from '../../schemas/tables/reverted-blocks.ts'
 import { type Compared, compareRows, DIFFERENCES_MAX, type Difference, type Rows } from './compared-rows.ts'
 import { PROVE_ALL, type Proving } from './proving.ts'
@@ -74,7 +74,7 @@ interface Spec {
 const read = (name: string, sql: Read['sql'], by: By): Read => ({ name, sql, by })
 
 // Each is made of what those before it have proven.
-const SPECS: readonly Spec[] = [
+const OF_BLOCKS: readonly Spec[] = [
   {
     columns: COLUMNS.blocks,
     made: read('execution_heights', toldBlocksSql, 'blocks'),
@@ -86,14 +86,17 @@ const SPECS: readonly Spec[] = [
     told: read('nft_blocks', parentsSql, 'blocks'),
   },
   {
-    columns: COLUMNS.transfers,
-    made: read('nft_transfers', transfersSql, 'blocks'),
-    told: read('nft_transfer_lists (all)', allListedSql, 'blocks'),
-  },
-  {
     columns: COLUMNS.counts,
     made: read('nft_transfer_lists (all)', countedTransfersSql, 'blocks'),
     told: read('nft_blocks', blockCountsSql, 'blocks'),
+  },
+]
+
+const OF_TOKENS: readonly Spec[] = [
+  {
+    columns: COLUMNS.transfers,
+    made: read('nft_transfers', transfersSql, 'blocks'),
+    told: read('nft_transfer_lists (all)', allListedSql, 'blocks'),
   },
   {
     columns: COLUMNS.listed,
@@ -161,7 +164,8 @@ export async function* proveTokens(
   )
   for (const { chain: name } of chains) {
     let proof: TokenProof = { chain: name, checked: 0, wrong: 0, examples: [] }
-    for (const spec of SPECS) {
+    const specs = (await hasTokens(warehouse, name)) ? [...OF_BLOCKS, ...OF_TOKENS] : OF_BLOCKS
+    for (const spec of specs) {
       const prove = () => proveSpec(warehouse, spec, { chain: name, transfersMax })
       let found = await prove()
       while (found.differing > 0 && (await again())) found = await prove()
@@ -174,6 +178,13 @@ export async function* proveTokens(
     }
     yield proof
   }
+}
+
+/** Whether any table has a row about a token of the chain: many chains have none. */
+async function hasTokens(warehouse: WarehouseReader, chain: string): Promise<boolean> {
+  const tables = ['nft_transfers', ...FOLDED_TABLES.filter((table) => table !== 'nft_blocks')]
+  const some = tables.map((table) => `(SELECT 1 FROM ${table} WHERE chain = {chain:String} LIMIT 1)`)
+  return (await warehouse.query(some.join(' UNION ALL '), { chain })).length > 0
 }
 
 /** One of the comparisons, of the fold as it is now: blocks that were folded or reverted since change it. */
