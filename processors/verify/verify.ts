@@ -8,6 +8,7 @@ import { findDayGaps } from './day-gaps.ts'
 import { findMissing, type Missing } from './find-missing.ts'
 import { countDays, type DayProof, holds } from './prove-days.ts'
 import { proveEpochs } from './prove-epochs.ts'
+import { proveMissedSlots } from './prove-missed.ts'
 import { proveMonths } from './prove-months.ts'
 import { proveRevenue, proveSettlements } from './prove-settlements.ts'
 import { proveTokens } from './prove-tokens.ts'
@@ -91,6 +92,7 @@ export async function verifyTables(verifying: Verifying): Promise<Verdict> {
   const { days, proofs, wrong, withheld, epochs, settlements, oversettled } = await proveFigures(verifying, proving)
   for (const note of [...verifying.notes, ...comparison.notes]) await print(`${note}.`)
   const altered = await tellAltered(verifying, proving)
+  const missedWrong = await tellMissed(verifying, proving)
   const wrongTokens = await tellTokens(verifying, proving)
   const missing = [...comparison.missing, ...(await findUncorrected(verifying.warehouse, chain, altered.accounts))]
   for (const one of missing) await print(formatMissing(one))
@@ -102,7 +104,7 @@ export async function verifyTables(verifying: Verifying): Promise<Verdict> {
       `${settlements.checked} settlements, ${settlements.wrong} wrong`,
   )
   return {
-    wrong: wrong + epochs.unexplained + settlements.wrong + oversettled + altered.records + wrongTokens,
+    wrong: wrong + epochs.unexplained + settlements.wrong + oversettled + altered.records + missedWrong + wrongTokens,
     withheld,
     missing: missing.length,
     untold,
@@ -194,6 +196,13 @@ async function tellAltered(
     )
   }
   return { records: altered.length, accounts: new Set(altered.map(({ account }) => account)) }
+}
+
+/** Tells of slots that were missed and are not told so, or the other way round, and returns how many they are. */
+async function tellMissed({ warehouse, print }: Verifying, proving: Proving): Promise<number> {
+  const { wrong, examples } = await proveMissedSlots(warehouse, proving)
+  for (const { chain, slot, reason } of examples) await print(`${chain} slot ${slot}: WRONG: ${reason}`)
+  return wrong
 }
 
 /** Tells of rows about who holds which token that do not follow from the chain's transfers, and returns how many they are. */

@@ -341,6 +341,33 @@ describe('a verification', () => {
     ])
   })
 
+  it.each([
+    ['lost', 'DELETE WHERE 1', 'it has no block, and is not among the missed slots'],
+    ['of another day', 'UPDATE day = day + 1 WHERE 1', 'it is a missed slot of another day than its own'],
+  ])('names missed slots that are %s', { timeout: TEST_MS }, async (_, change, reason) => {
+    await using eventLog = await filled(given.events)
+    const { warehouse } = stores()
+    const missed = await warehouse.query<{ slot: string }>('SELECT slot FROM missed_slots FINAL ORDER BY slot')
+    expect(missed.length).toBeGreaterThan(0)
+    await warehouse.command(`ALTER TABLE missed_slots ${change} SETTINGS mutations_sync = 1`)
+    const { wrong, lines } = await verify(eventLog)
+    expect(wrong).toBe(missed.length)
+    expect(lines).toEqual(missed.slice(0, 20).map(({ slot }) => `mainnet slot ${slot}: WRONG: ${reason}`))
+  })
+
+  it('names a slot that has a block and is among the missed ones', { timeout: TEST_MS }, async () => {
+    await using eventLog = await filled(given.events)
+    await stores().warehouse.command(
+      `INSERT INTO missed_slots (chain, slot, epoch, day, proposer_index, version)
+       SELECT chain, slot, epoch, day, proposer_index, version FROM finalized_blocks FINAL ORDER BY slot DESC LIMIT 1`,
+    )
+    const { wrong, lines } = await verify(eventLog)
+    expect({ wrong, lines }).toEqual({
+      wrong: 1,
+      lines: [expect.stringMatching(/^mainnet slot \d+: WRONG: it has a block, and is among the missed slots$/)],
+    })
+  })
+
   it('does not miss what was never ingested', { timeout: TEST_MS }, async () => {
     await using eventLog = await filled(withTopic('execution.blocks', (list) => list.slice(20)))
     const { missing } = await verify(eventLog)
