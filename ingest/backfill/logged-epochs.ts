@@ -233,10 +233,8 @@ function isReadable(event: EncodedEvent, unnamedChain: string): boolean {
 
 /** The epoch that an event is about, by its name and time: its data cannot be read. */
 function epochOfEvent({ id, type, time }: Pick<EncodedEvent, 'id' | 'type' | 'time'>, clock: ChainClock): number {
-  const slot = slotAt(clock, Date.parse(time) / 1000)
-  if (type === dayBalances.name) return epochOf(clock, slot + 1) // of the slot before the day
   const numbered = type === epochBlocks.name || type === epochValidators.name ? numbersOf(id)[0] : undefined
-  return numbered ?? epochOf(clock, slot)
+  return numbered ?? epochOf(clock, slotAt(clock, Date.parse(time) / 1000))
 }
 
 /** Ids end with the epoch, or with the epoch and the range; those of balances tell a day, and are few. */

@@ -229,6 +229,23 @@ test('a backfill tells again what cannot be read', async () => {
   expect(await backfill(backfilled(chain), range, never)).toMatchObject({ ingested: 0, skipped: 5 })
 })
 
+test('a backfill tells again balances that a day begins with, where they cannot be read', async () => {
+  await track([1])
+  const chain = chainTo(1_090)
+  const range = { fromEpoch: 265, toEpoch: 267 }
+  await backfill(backfilled(chain), range, never)
+  const broken = (await eventsOf('beacon.epochs')).filter(({ type }) => type === dayBalances.name)
+  expect(broken).toHaveLength(1)
+  await eventLog().append(
+    'beacon.epochs',
+    broken.map((event) => ({ ...event, data: new Uint8Array([1]) })),
+  )
+  expect(await backfill(backfilled(chain), range, never)).toMatchObject({ ingested: 1, skipped: 2 })
+  // The day begins in it.
+  expect((await eventsOf('beacon.epochs')).at(-1)?.id).toBe('beacon.epoch-blocks:mainnet:266')
+  expect(await backfill(backfilled(chain), range, never)).toMatchObject({ ingested: 0, skipped: 3 })
+})
+
 test('epochs of before Altair are refused by name, and those whose rewards are of duties of before it', async () => {
   await track([1])
   const chain = chainTo(40)
