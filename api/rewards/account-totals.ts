@@ -30,6 +30,7 @@ export interface AccountTotals extends Income {
   readonly items: readonly ValidatorTotals[]
   /** How many of its validators are not counted on a day: their balances are not explained, or the log does not have them, or not at the horizon. */
   readonly missing: ReadonlyMap<DayNumber, number>
+  readonly openDays: Incomes['openDays']
 }
 
 const ACTIVE = new Set(VALIDATOR_STATUSES.flatMap((status, code) => (status.startsWith('active_') ? [code] : [])))
@@ -60,6 +61,7 @@ export function accountTotals(scope: AccountScope, horizon: Horizon): Promise<Ac
       balanceGwei: present.reduce((sum, { state }) => sum + BigInt(state.balance_gwei), 0n),
       items,
       missing: await missingOf(scope, horizon, { ...told, states }),
+      openDays: told.openDays,
     }
   })
 }
@@ -91,16 +93,26 @@ async function missingOf(
   return found
 }
 
-/** What is missing on some days, with the validators of which the chain's first day lacks something, which has no daily figures to tell it by. */
+/**
+ * What is missing on some days, with those of some validators (all, where no index is given) of which the chain's first day lacks something: while it
+ * is not closed it has no daily figures to tell it by.
+ */
 export async function withFirstDay(
   scope: AccountScope,
   horizon: Horizon,
-  { from, to }: Days,
+  { days: { from, to }, indices = [] }: { readonly days: Days; readonly indices?: readonly number[] },
   missing: ReadonlyMap<DayNumber, number>,
 ): Promise<ReadonlyMap<DayNumber, number>> {
   const day = dayOfSlot(horizon.clock, 0)
   if (day < from || to <= day || horizon.closedDays.some((closed) => closed.day === day)) return missing
-  const lacking = (await accountTotals(scope, horizon)).missing.get(day)
+  const totals = await accountTotals(scope, horizon)
+  const wanted = new Set(indices)
+  const isWanted = ({ index }: ExpectedValidator) => index !== undefined && wanted.has(index)
+  const lacks =
+    wanted.size === 0
+      ? totals.missing
+      : lacksOfOpenDays(horizon, (await expectedValidators(scope, horizon)).filter(isWanted), totals.openDays)
+  const lacking = lacks.get(day)
   return lacking === undefined ? missing : new Map([...missing, [day, lacking]])
 }
 

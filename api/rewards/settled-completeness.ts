@@ -28,7 +28,7 @@ export async function completenessOfSettled(
   const { days } = window
   if (horizon === undefined) return completenessOf(horizon, days)
   const missing = await missingOfSettled(scope, horizon, window)
-  return completenessOf(horizon, days, await withFirstDay(scope, horizon, days, missing))
+  return completenessOf(horizon, days, await withFirstDay(scope, horizon, window, missing))
 }
 
 async function missingOfSettled(

@@ -26,7 +26,7 @@ export const statementOperation = operation(statement, async ({ query: { month }
   const horizon = await horizonOf(scope.standing)
   const expected = horizon === undefined ? [] : await expectedDays(scope, horizon, days)
   const found = missingOf(expected)
-  const missing = horizon === undefined ? found : await withFirstDay(scope, horizon, days, found)
+  const missing = horizon === undefined ? found : await withFirstDay(scope, horizon, { days }, found)
   const settled = await settlementsOf(scope, days)
   if (settled.length > SETTLEMENTS_MAX) return refuse('400', `the month has more than ${SETTLEMENTS_MAX} settlements`)
   const figures = expected.filter(({ validators }) => validators > 0)

@@ -43,7 +43,16 @@ export const totalRewardsOperation = operation(
 /** Before the first complete epoch there are validators, but no figures. */
 async function emptyTotals(scope: RequestScope): Promise<AccountTotals> {
   const deposited = await countDeposited(scope, dayOfInstant(scope.nowMs / 1000), undefined)
-  return { deposited, active: 0, elRewardWei: 0n, clRewardGwei: 0n, balanceGwei: 0n, items: [], missing: new Map() }
+  return {
+    deposited,
+    active: 0,
+    elRewardWei: 0n,
+    clRewardGwei: 0n,
+    balanceGwei: 0n,
+    items: [],
+    missing: new Map(),
+    openDays: new Map(),
+  }
 }
 
 function toValidatorTotal(totals: ValidatorTotals): ValidatorTotal {

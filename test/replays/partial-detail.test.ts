@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { expectedDays } from '../../api/rewards/account-days.ts'
+import { completenessOfSettled } from '../../api/rewards/settled-completeness.ts'
 import { findDayGaps } from '../../processors/verify/day-gaps.ts'
 import { countDays, proveDays } from '../../processors/verify/prove-days.ts'
 import { proveEpochs } from '../../processors/verify/prove-epochs.ts'
@@ -65,12 +66,31 @@ describe('validators that are tracked late', () => {
     timeout: TEST_MS,
   }, async () => {
     await rebuilt(withEpochs(trackedFrom(late)), 'late')
-    const { missing, ...closed } = await totals()
+    const { missing, openDays: _, ...closed } = await totals()
     // The day in which the log begins and the first whole one lack both that were tracked late, the second one of them.
     expect([...missing.values()]).toEqual([2, 2, 1])
     await warehouse().command('TRUNCATE TABLE closed_days')
     // Of an open day it has each epoch, and lacks the balance that the day begins with alone.
-    expect(await totals()).toEqual({ ...closed, missing: new Map([...missing].slice(0, 2)) })
+    const { openDays, ...open } = await totals()
+    expect(open).toEqual({ ...closed, missing: new Map([...missing].slice(0, 2)) })
+    expect(openDays.get(0)).toHaveLength(4)
+  })
+
+  it('are counted among those whose settlements of the day in which the log begins are asked for, and no others', {
+    timeout: TEST_MS,
+  }, async () => {
+    await rebuilt(withEpochs(trackedFrom(late)), 'late')
+    const { scope, horizon } = await look()
+    const from = (parseDay(chain.wholeDays[0] ?? '') ?? 0) - 1
+    const lackingOf = async (indices: readonly number[]) => {
+      const asked = { days: { from, to: from + 1 }, indices }
+      const { incomplete } = await completenessOfSettled({ ...scope, warehouse: scope.shared }, horizon, asked)
+      return incomplete.map(({ validators_missing }) => validators_missing)
+    }
+    expect(await lackingOf([])).toEqual([2])
+    expect(await lackingOf([0, 2])).toEqual([1])
+    expect(await lackingOf([2, 3, 4])).toEqual([2])
+    expect(await lackingOf([0, 1])).toEqual([])
   })
 
   it('have whole days once the past was backfilled', { timeout: TEST_MS }, async () => {
