@@ -241,7 +241,7 @@ describe('a stake quote', () => {
 
   test('says what is wrong in a header, whatever the wrong text is', async () => {
     const { headers } = await stake(`${GOOD}&sourcé=x%0d%0aset-cookie:a`)
-    expect(headers.get('x-reason')).toBe('sourc? is not understood')
+    expect(headers.get('x-reason')).toBe('sourc? is not understood: did you mean source?')
     expect((await stake(`address=${ADDRESS}&amount=1`)).headers.get('x-reason')).toBe(
       'amount is not that of 1 to 100 whole validators',
     )
