@@ -282,7 +282,9 @@ describe('the proof', () => {
     await eventually('all events in the tables', async () => (await isProcessed(env)) || undefined)
     const during = await verify(env)
     expect(during).toMatchObject({ code: 0, stderr: '' })
-    expect(during.stdout).toMatch(/ ok\nmainnet revenue: .*\n\d days, \d+ validator-days, 0 wrong; /)
+    expect(during.stdout).toMatch(
+      / ok\nmainnet revenue: .*\nmainnet: \d+ rows about tokens follow .*\n\d days, \d+ validator-days, 0 wrong; /,
+    )
     expect(await verify(env, '--chain', 'nonesuch')).toMatchObject({ code: USAGE })
     const status = async () => JSON.parse((await runCommand(['status', '--json'], env)).stdout) as Status
     const days = { closed: 2, first: '2026-01-02', newest: '2026-01-03', gaps: [] }

@@ -110,8 +110,10 @@ describe.each(SCENARIOS)('scenario %i of late tracking, backfills, repetitions a
       expect(row, JSON.stringify({ since, row })).toEqual(truthOf.get(`${row.day}/${row.validator_index}`))
     }
     expect(await proveSettlements(warehouse())).toMatchObject({ checked: chain.settledBlocks, wrong: 0 })
-    const closed = await totals()
+    // Which epochs of open days are there says nothing of figures.
+    const figures = async () => ({ ...(await totals()), openDays: undefined })
+    const closed = await figures()
     await warehouse().command('TRUNCATE TABLE closed_days')
-    expect(await totals()).toEqual(closed)
+    expect(await figures()).toEqual(closed)
   })
 })
