@@ -19,6 +19,8 @@ export interface FoldLimits {
   readonly besideTransfers: number
   /** Steps are noted together up to so many: nothing is made while the last rows of what is noted are written. */
   readonly notedTransfers: number
+  /** Likewise: of a chain whose blocks hardly move a token, they are in memory until then. */
+  readonly notedBlocks: number
 }
 
 export const FOLD_LIMITS: FoldLimits = {
@@ -26,6 +28,7 @@ export const FOLD_LIMITS: FoldLimits = {
   stepTransfers: 240_000,
   besideTransfers: 60_000,
   notedTransfers: 1_000_000,
+  notedBlocks: 20_000,
 }
 
 /**
@@ -91,7 +94,7 @@ async function goOn(warehouse: Warehouse, { chain, signal, limits, isBeside }: G
     }
     const place = known?.place ?? (await (isBeside ? earlierPlaceOf : placeOf)(warehouse, chain))
     if (place === undefined) break
-    const isNoted = !unnoted.isEmpty || (notes !== undefined && notes === notesOf(warehouse))
+    const isNoted = unnoted.blocks > 0 || (notes !== undefined && notes === notesOf(warehouse))
     const parentHash = known?.parentHash ?? (await parentOfFirst(warehouse, chain, place.start))
     const [exchanges, next, isAsKnown] = await Promise.all([
       exchangesOf(warehouse, memory),
@@ -138,7 +141,7 @@ async function goOn(warehouse: Warehouse, { chain, signal, limits, isBeside }: G
     const through = unnoted.add(place, step, counts)
     keepState(memory, chain, taken, step)
     blocks += step.length
-    if (unnoted.transfers >= limits.notedTransfers) await note()
+    if (unnoted.transfers >= limits.notedTransfers || unnoted.blocks >= limits.notedBlocks) await note()
     const kept = step.length > 1 ? folded : undefined
     known =
       reverts === undefined

@@ -25,8 +25,8 @@ export class UnnotedSteps {
     this.#chain = chain
   }
 
-  get isEmpty(): boolean {
-    return this.#blocks.length === 0
+  get blocks(): number {
+    return this.#blocks.length
   }
 
   /** A step that begins at the fold's place. Returns through which block it is folded then. */

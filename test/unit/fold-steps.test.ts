@@ -93,3 +93,18 @@ test('steps that are noted together come to what the canonical blocks say, whate
     { numRuns: tries(15, 200) },
   )
 })
+
+test('blocks that move no token are noted some at a time', async () => {
+  const { warehouse, empty } = stores()
+  await empty()
+  let head: Block | undefined
+  for (let number = 1; number <= 40; number++) head = blockOn(head, [])
+  await tellAll(warehouse, chainOf(head))
+  const noted: number[] = []
+  const handle = handleOf(warehouse, async (table, columns) => {
+    await warehouse.insert(table, columns)
+    if (table === 'nft_blocks') noted.push(columns.block_number?.length ?? 0)
+  })
+  expect(await foldChain(handle, CHAIN, never, { ...FOLD_LIMITS, stepBlocks: 5, notedBlocks: 12 })).toBe(40)
+  expect(noted).toEqual([15, 15, 10])
+})
