@@ -1,4 +1,5 @@
 import type { QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
+import { DAY_OFFSET_SEC, DAY_SEC } from '../../schemas/eth/time.ts'
 import { type Checked, checkRanges, PROVE_ALL, type Proving } from './proving.ts'
 
 export interface MissedFault {
@@ -15,8 +16,7 @@ const KNOWN = `SELECT epoch, version FROM epoch_proofs FINAL
   WHERE chain = {chain:String} AND epoch BETWEEN {first:UInt32} AND {last:UInt32} AND has_proposers = 1`
 const IN_KNOWN = `chain = {chain:String} AND epoch BETWEEN {first:UInt32} AND {last:UInt32} AND (epoch, version) IN (${KNOWN})`
 const CLOCK = (column: string): string => `(SELECT any(${column}) FROM chains FINAL WHERE chain = {chain:String})`
-const UTC8_SEC = 8 * 3_600
-const DAY_OF_SLOT = `toDate(intDiv(${CLOCK('genesis_time_sec')} + slot * ${CLOCK('seconds_per_slot')} + ${UTC8_SEC}, 86400))`
+const DAY_OF_SLOT = `toDate(intDiv(${CLOCK('genesis_time_sec')} + slot * ${CLOCK('seconds_per_slot')} + ${DAY_OFFSET_SEC}, ${DAY_SEC}))`
 
 const SLOTS_SQL = `
 SELECT {chain:String} AS chain, slot,
