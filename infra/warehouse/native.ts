@@ -76,9 +76,18 @@ interface EncodedColumn {
 function encode(name: string, types: Readonly<Record<string, string>>, values: InsertColumn): EncodedColumn {
   const isDictionary = types[name] === DICTIONARY_TYPE && values.length > 0
   if (values instanceof CodedTexts) {
+    const numbered = numberedTexts(types[name] ?? '', values)
+    if (numbered !== undefined) return numbered
     return isDictionary ? dictionary(values.texts, values.codes) : encodeColumn(name, typeOf(name, types), [...values])
   }
   return isDictionary && isStrings(values) ? encodeDictionary(values) : encodeColumn(name, typeOf(name, types), values)
+}
+
+/** Of an Enum8 whose texts have the numbers that they have here, which is what an insert of many rows brings: the codes as they are. */
+function numberedTexts(type: string, { texts, codes }: CodedTexts): EncodedColumn | undefined {
+  if (!type.startsWith('Enum8(')) return undefined
+  const isSame = type === `Enum8(${texts.map((text, code) => `'${text}' = ${code}`).join(', ')})`
+  return isSame ? { type, data: codes } : undefined
 }
 
 /** The number of rows of the columns; throws when they differ, naming the one that does. */

@@ -3,7 +3,7 @@ import { chainKey } from '../../schemas/chains.ts'
 import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
 import { executionBlock, executionBlockReverted } from '../../schemas/events/execution-block.ts'
 import { splitLogs } from '../../schemas/events/execution-log-parts.ts'
-import { executionLogs } from '../../schemas/events/execution-logs.ts'
+import { executionLogs, logBucket } from '../../schemas/events/execution-logs.ts'
 
 /** Events of a block: one of `execution.blocks`, and the parts of its logs. `time` is the chain's time of the block. */
 export function executionBlockEvents(
@@ -14,15 +14,13 @@ export function executionBlockEvents(
   const { header, columns, matchesHash, logsCheck, hasOutcomes, provenSenders } = block
   const { number, hash, timestampSec } = header
   const split = splitLogs(block.logs)
-  const logs = split.map((part, i) =>
+  const bucket = logBucket(number)
+  const logs = split.map((columns, part) =>
     encodeEvent(executionLogs, {
-      id: `execution.logs:${chain}:${hash}:${i}`,
-      key: chainKey(chain, part.bucket),
+      id: `execution.logs:${chain}:${hash}:${part}`,
+      key: chainKey(chain, bucket),
       time,
-      data: {
-        header: { chain, number, hash, timestampSec, bucket: part.bucket, part: i, parts: split.length },
-        columns: part.columns,
-      },
+      data: { header: { chain, number, hash, timestampSec, bucket, part, parts: split.length }, columns },
     }),
   )
   const encoded = encodeEvent(executionBlock, {

@@ -226,7 +226,8 @@ interface BlockRow {
   readonly log_parts: number
   readonly version: string
   readonly reverted_version: string
-  readonly parts: string
+  /** Of a block that was read twice, those of the reading that it was told with last. */
+  readonly parts_there: string
 }
 
 interface Following {
@@ -252,7 +253,7 @@ async function nextStep(
 ): Promise<Following> {
   const rows = await warehouse.query<BlockRow>(
     `SELECT block_number AS number, toString(block_hash) AS hash, parent_hash, toUnixTimestamp(time) AS time_sec, log_parts,
-       version, reverted_version, parts
+       version, reverted_version, parts_there
      FROM (
        SELECT * FROM execution_heights FINAL
        WHERE chain = {chain:String} AND (
@@ -261,9 +262,10 @@ async function nextStep(
        )
      ) AS h
      LEFT JOIN (
-       SELECT block_hash, count() AS parts FROM execution_log_parts FINAL
-       WHERE chain = {chain:String} AND block_number > {from:UInt64} AND block_number <= {to:UInt64} GROUP BY block_hash
-     ) AS l USING (block_hash)
+       SELECT block_hash, toInt32(parts) AS log_parts, count() AS parts_there FROM execution_log_parts FINAL
+       WHERE chain = {chain:String} AND block_number > {from:UInt64} AND block_number <= {to:UInt64}
+       GROUP BY block_hash, parts
+     ) AS l USING (block_hash, log_parts)
      LEFT JOIN (
        SELECT toFixedString(concat('0x', lower(hex(block_hash))), 66) AS block_hash, version AS reverted_version
        FROM reverted_blocks FINAL WHERE chain = {chain:String} AND is_reverted = 1
@@ -278,7 +280,7 @@ async function nextStep(
   for (;;) {
     const next = (byNumber.get(number + 1) ?? []).filter((row) => hash === undefined || row.parent_hash === hash)
     const [row] = next
-    if (row === undefined || next.length > 1 || Number(row.parts) !== row.log_parts) break
+    if (row === undefined || next.length > 1 || Number(row.parts_there) !== row.log_parts) break
     if (row.reverted_version !== '0' && !(await cameBack(warehouse, chain, row))) break
     number = Number(row.number)
     hash = row.hash

@@ -1,13 +1,7 @@
 import { AppError } from '../errors.ts'
 import { bytesOfRow } from './columns.ts'
 import { ADDRESS_BYTES, HASH_BYTES } from './execution-block.ts'
-import {
-  type ExecutionLogsData,
-  LOG_BUCKETS,
-  type LogColumns,
-  type LogPartColumns,
-  logBucket,
-} from './execution-logs.ts'
+import type { ExecutionLogsData, LogColumns, LogPartColumns } from './execution-logs.ts'
 
 /** Columns of one part before compression. Beside it an event has its header and what zstd adds to bytes it cannot compress: 1/256. */
 const PART_BYTES_MAX = 1_000_000
@@ -21,22 +15,12 @@ interface Piece {
   readonly to: number
 }
 
-/** Splits a block's logs into parts, each below the limit of an event; which log goes where does not depend on compression. */
-export function splitLogs(logs: LogColumns): readonly { readonly bucket: number; readonly columns: LogPartColumns }[] {
-  const byBucket: number[][] = Array.from({ length: LOG_BUCKETS }, () => [])
-  for (let log = 0; log < logs.logIndex.length; log++) {
-    byBucket[logBucket(bytesOfRow(logs.address, log, ADDRESS_BYTES))]?.push(log)
-  }
-  return byBucket.flatMap((indices, bucket) =>
-    splitBucket(logs, indices).map((pieces) => ({ bucket, columns: columnsOf(logs, pieces) })),
-  )
-}
-
-function splitBucket(logs: LogColumns, indices: readonly number[]): readonly (readonly Piece[])[] {
+/** Splits a block's logs, in their order, into parts, each below the limit of an event; which log goes where does not depend on compression. */
+export function splitLogs(logs: LogColumns): readonly LogPartColumns[] {
   const parts: Piece[][] = []
   let part: Piece[] = []
   let room = 0
-  for (const log of indices) {
+  for (let log = 0; log < logs.logIndex.length; log++) {
     const total = dataOf(logs, log).length
     const fixed = ROW_BYTES + (logs.topics[log]?.length ?? 0)
     let from = 0
@@ -54,7 +38,7 @@ function splitBucket(logs: LogColumns, indices: readonly number[]): readonly (re
       from = to
     } while (from < total)
   }
-  return parts
+  return parts.map((pieces) => columnsOf(logs, pieces))
 }
 
 function columnsOf(logs: LogColumns, pieces: readonly Piece[]): LogPartColumns {

@@ -1,14 +1,13 @@
 import { type Static, Type } from 'typebox'
 import { type ColumnsOf, DEFAULT_TOPIC_EVENT_BYTES_MAX, type Packed, packedEvent } from './codec.ts'
-import { ADDRESS_BYTES } from './execution-block.ts'
 import { Chain, Hash, UInt } from './fields.ts'
 
-/** Contracts are spread over this many keys. Fixed for ever: a contract that changed its key would lose the order of its logs. */
-export const LOG_BUCKETS = 16
+/** Blocks are spread over this many keys. Logs of before were spread by their contracts, over the same ones. */
+const LOG_BUCKETS = 16
 
-/** The bucket of a contract: all its logs have one key. */
-export function logBucket(address: Uint8Array): number {
-  return (address[ADDRESS_BYTES - 1] ?? 0) % LOG_BUCKETS
+/** The bucket of a block: all its logs have one key. */
+export function logBucket(blockNumber: number): number {
+  return blockNumber % LOG_BUCKETS
 }
 
 /** Logs of one block in order, one row each. */
@@ -39,8 +38,9 @@ const ExecutionLogsHeader = Type.Object({
   number: UInt,
   hash: Hash,
   timestampSec: UInt,
+  /** Which of the chain's keys the event has: versions of rows are compared within it. */
   bucket: UInt,
-  /** 0 to `parts - 1`, counted over all buckets of the block, ascending within a bucket. */
+  /** 0 to `parts - 1`. */
   part: UInt,
   parts: UInt,
 })

@@ -69,6 +69,8 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
       ['Bool', Uint8Array.of(0, 1), [false, true]],
       ["Enum8('full' = 1, 'missed' = 2)", Uint8Array.of(2, 1), ['missed', 'full']],
       ["Enum8('full' = 1, 'missed' = 2)", ['missed', 'full'], ['missed', 'full']],
+      ["Enum8('full' = 0, 'missed' = 1)", new CodedTexts(['full', 'missed'], Uint8Array.of(1, 0)), ['missed', 'full']],
+      ["Enum8('full' = 1, 'missed' = 2)", new CodedTexts(['missed', 'full'], Uint8Array.of(1, 0)), ['full', 'missed']],
       ['Date', Uint16Array.of(0, 20_000), ['1970-01-01', '2024-10-04']],
       ['Date32', Int32Array.of(-1, 20_000), ['1969-12-31', '2024-10-04']],
       ["DateTime('UTC')", Uint32Array.of(0, 1_606_824_023), ['1970-01-01 00:00:00', '2020-12-01 12:00:23']],

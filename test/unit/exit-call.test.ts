@@ -106,8 +106,8 @@ test('logs of calls are rows whatever their length, and those of others are none
   })
   expect(parts.length).toBeGreaterThan(1)
   const header = { chain: 'hoodi', number: 9, hash: `0x${'0b'.repeat(32)}`, timestampSec: 1_700_000_000 }
-  const rows = parts.map(({ bucket, columns }, part) =>
-    exitCallRows({ header: { ...header, bucket, part, parts: parts.length }, columns }, 5n),
+  const rows = parts.map((columns, part) =>
+    exitCallRows({ header: { ...header, bucket: 0, part, parts: parts.length }, columns }, 5n),
   )
   const column = (name: string) => rows.flatMap(({ columns }) => [...(columns[name] as Iterable<unknown>)])
   expect(column('log_index')).toEqual([7, 9, 10])

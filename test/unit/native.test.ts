@@ -148,6 +148,17 @@ describe('a Native block', () => {
     expect(hex({ f: coded }, { f: 'FixedString(10)' })).toBe(hex({ f: values }, { f: 'FixedString(10)' }))
   })
 
+  test('holds texts of an Enum by their numbers where these are the codes, else as texts', () => {
+    const coded = new CodedTexts(['none', 'a'], Uint8Array.of(1, 0, 1))
+    const numbered = "Enum8('none' = 0, 'a' = 1)"
+    expect(hex({ x: coded }, { x: numbered })).toBe(hex({ x: Int32Array.of(1, 0, 1) }, { x: numbered }))
+    for (const other of ["Enum8('none' = 1, 'a' = 0)", "Enum8('none' = 0, 'a' = 1, 'b' = 2)"])
+      expect(decodeNativeBlock(encode({ x: coded }, { x: other })).x).toEqual({
+        type: 'String',
+        values: ['a', 'none', 'a'],
+      })
+  })
+
   test('pads a FixedString with zeros and takes one that is packed already', () => {
     const types = { f: 'FixedString(3)' }
     expect(hex({ f: ['ab', 'é'] }, types)).toBe(hex({ f: Uint8Array.of(0x61, 0x62, 0, 0xc3, 0xa9, 0) }, types))

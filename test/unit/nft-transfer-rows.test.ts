@@ -46,8 +46,8 @@ function partsOf(number: number, logs: readonly Given[]): readonly ExecutionLogs
     topics: logs.map(({ log }) => log.topics),
     data: logs.map(({ log }) => log.data),
   })
-  return split.map(({ bucket, columns }, part) => ({
-    header: { chain: CHAIN, number, hash, timestampSec: 1_700_000_000, bucket, part, parts: split.length },
+  return split.map((columns, part) => ({
+    header: { chain: CHAIN, number, hash, timestampSec: 1_700_000_000, bucket: 0, part, parts: split.length },
     columns,
   }))
 }

@@ -28,10 +28,21 @@ function givenNoticer() {
 }
 
 const ADDRESS = "toFixedString(unhex(leftPad(hex(number + 1), 40, '0')), 20)"
-const mark = (version: number, contracts: string) =>
+const mark = (version: number, contracts: string, bucket = 3) =>
   stores().warehouse.command(
-    `INSERT INTO nft_marks (chain, kind, contract, bucket, version) SELECT '${CHAIN}', 'changed', ${ADDRESS}, 3, ${version} FROM ${contracts}`,
+    `INSERT INTO nft_marks (chain, kind, contract, bucket, version) SELECT '${CHAIN}', 'changed', ${ADDRESS}, ${bucket}, ${version} FROM ${contracts}`,
   )
+
+test('a contract is asked for at each mark, though versions of one bucket are far behind those of another', async () => {
+  const { turn } = givenNoticer()
+  expect(await turn()).toEqual([])
+  await mark(1_000, 'numbers(1)', 3)
+  expect(await turn()).toHaveLength(1)
+  await mark(5, 'numbers(1)', 4)
+  await stores().warehouse.command('OPTIMIZE TABLE nft_marks FINAL')
+  expect(await turn()).toHaveLength(1)
+  expect(await turn()).toEqual([])
+})
 
 test('marks that one turn does not ask for the next ones do, in the order in which they came', async () => {
   const { turn } = givenNoticer()

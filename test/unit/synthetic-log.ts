@@ -340,7 +340,7 @@ function indices(from: number, to: number): Uint32Array<ArrayBuffer> {
   return Uint32Array.from({ length: to - from }, (_, i) => from + i)
 }
 
-/** Transfers of a few contracts, each in a bucket of its own. */
+/** Transfers of a few contracts. */
 function logsOf(count: number): LogColumns {
   const contracts = ['a0', 'a1', 'a2'].map((kind) => bytesOf(address(kind)))
   const addresses = Array.from({ length: count }, (_, i) => contracts[i % contracts.length] as Uint8Array)
