@@ -1,7 +1,7 @@
 import { TOTAL_KINDS, type TotalKind, TRANSFER_LISTS, type TransferList } from '../../schemas/tables/nft.ts'
 import { type Balance, writeBalance } from './balance.ts'
 import { type FoldState, NOBODY, TOKEN_ID, TOKEN_KEY } from './fold-state.ts'
-import type { FoldedRows } from './folded-rows.ts'
+import type { FoldedBlock, FoldedRows } from './folded-rows.ts'
 import type { WordColumn } from './growing-rows.ts'
 import { TRANSFER } from './read-step.ts'
 import type { Senders } from './senders.ts'
@@ -11,7 +11,6 @@ const ADDRESS = 5
 const WORD = 8
 /** Places among `TOKEN_STANDARDS`: of tokens that are one of a kind, and of those that there are many of. */
 const [SINGLE, MANY] = [0, 1]
-const NO_ADDRESS = new Uint32Array(ADDRESS)
 
 const LIST = Object.fromEntries(TRANSFER_LISTS.map((kind, i) => [kind, i])) as Readonly<Record<TransferList, number>>
 const TOTAL = Object.fromEntries(TOTAL_KINDS.map((kind, i) => [kind, i])) as Readonly<Record<TotalKind, number>>
@@ -23,12 +22,6 @@ interface Parts {
   readonly senders: Senders
 }
 
-/** A block that is folded. */
-export interface FoldedBlock {
-  readonly number: number
-  readonly timeSec: number
-}
-
 type HoldingRow = ReturnType<FoldedRows['holders']['next']>
 type TotalRow = ReturnType<FoldedRows['totals']['next']>
 
@@ -36,8 +29,6 @@ type TotalRow = ReturnType<FoldedRows['totals']['next']>
 export class BlockRows {
   readonly #parts: Parts
   #block: FoldedBlock = { number: 0, timeSec: 0 }
-  /** Place of the block's hash among the words. */
-  #hash = 0
   readonly #balance = new Uint32Array(WORD + 2)
 
   constructor(parts: Parts) {
@@ -47,7 +38,7 @@ export class BlockRows {
   /** Another block begins; its hash is at a place among the transfers' words. */
   begin(block: FoldedBlock, hash: number): void {
     this.#block = block
-    this.#hash = hash
+    this.#parts.folded.begin(block, this.#parts.transfers, hash)
   }
 
   /** Somebody has got a token that is one of a kind, or has it no more. */
@@ -78,8 +69,6 @@ export class BlockRows {
     this.#pushHolding(row, token, NOBODY)
     row.standard.push(MANY)
     this.#pushBalance(row.amount, row.excess, state.tokenHolders.get(token))
-    row.since_block.pushNumber(0)
-    row.since_time.pushNumber(0)
   }
 
   /** What an account has of a contract. */
@@ -99,22 +88,16 @@ export class BlockRows {
     const { contracts, contractHoldings, contractHolders, ofContract } = this.#parts.state
     const row = this.#total(TOTAL.contract)
     row.key.push(contracts.keys, contract * ADDRESS)
-    row.other.push(NO_ADDRESS, 0)
-    this.#pushBalance(row.amount, row.excess, 0)
     row.tokens.pushNumber(contractHoldings.get(contract))
     row.others.pushNumber(contractHolders.get(contract))
     row.sent.pushNumber(ofContract.transfers.get(contract))
     row.sent_singles.pushNumber(ofContract.singles.get(contract))
-    row.received.pushNumber(0)
-    row.received_singles.pushNumber(0)
   }
 
   account(account: number): void {
     const { accounts, accountHoldings, accountContracts, sent, received } = this.#parts.state
     const row = this.#total(TOTAL.account)
     row.key.push(accounts.keys, account * ADDRESS)
-    row.other.push(NO_ADDRESS, 0)
-    this.#pushBalance(row.amount, row.excess, 0)
     row.tokens.pushNumber(accountHoldings.get(account))
     row.others.pushNumber(accountContracts.get(account))
     row.sent.pushNumber(sent.transfers.get(account))
@@ -126,7 +109,7 @@ export class BlockRows {
   /** A transfer at a place among the words, in each of its lists; with what is odd about it. */
   transfer(at: number, odd: number): void {
     const { transfers } = this.#parts
-    this.#listed(at, LIST.all, odd).key.push(NO_ADDRESS, 0)
+    this.#listed(at, LIST.all, odd)
     this.#listed(at, LIST.contract, odd).key.push(transfers, at + TRANSFER.contract)
     // Nothing is kept of the zero address.
     if (!isZero(transfers, at + TRANSFER.from, ADDRESS))
@@ -139,11 +122,9 @@ export class BlockRows {
   #listed(at: number, list: number, odd: number) {
     const { transfers, senders, folded } = this.#parts
     const row = folded.transfers.next()
-    this.#pushBlock(row)
     row.kind.push(list)
     row.log_index.push(transfers, at + TRANSFER.logIndex)
     row.batch_index.push(transfers, at + TRANSFER.batchIndex)
-    row.time.pushNumber(this.#block.timeSec)
     row.transaction_index.push(transfers, at + TRANSFER.transactionIndex)
     row.transaction_hash.push(transfers, at + TRANSFER.transactionHash)
     row.contract.push(transfers, at + TRANSFER.contract)
@@ -161,7 +142,6 @@ export class BlockRows {
   /** A row of totals without its figures. */
   #total(kind: number): TotalRow {
     const row = this.#parts.folded.totals.next()
-    this.#pushBlock(row)
     row.kind.push(kind)
     return row
   }
@@ -170,24 +150,22 @@ export class BlockRows {
     const { state } = this.#parts
     this.#pushBalance(row.amount, row.excess, state.pairAmount.get(pair))
     row.tokens.pushNumber(state.pairTokens.get(pair))
-    for (const none of [row.others, row.sent, row.sent_singles, row.received, row.received_singles]) none.pushNumber(0)
   }
 
   #pushHolding(row: HoldingRow, token: number, account: number): void {
     const { tokens, contracts, accounts } = this.#parts.state
     const key = token * TOKEN_KEY
-    this.#pushBlock(row)
     row.contract.push(contracts.keys, (tokens.keys[key] as number) * ADDRESS)
     row.token_id.push(tokens.keys, key + TOKEN_ID)
     row.holder.push(accounts.keys, account * ADDRESS)
   }
 
-  #pushBlock(row: { readonly block_number: WordColumn; readonly block_hash: WordColumn }): void {
-    row.block_number.pushNumber(this.#block.number)
-    row.block_hash.push(this.#parts.transfers, this.#hash)
-  }
-
   #pushBalance(amount: WordColumn, excess: WordColumn, balance: Balance): void {
+    // Nearly all of them, with nothing above.
+    if (typeof balance === 'number' && balance >= 0) {
+      amount.pushNumber(balance)
+      return
+    }
     writeBalance(this.#balance, 0, balance)
     amount.push(this.#balance, 0)
     excess.push(this.#balance, WORD)

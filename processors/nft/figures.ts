@@ -1,31 +1,63 @@
 import type { Balance } from './balance.ts'
 import type { UndoJournal } from './undo-journal.ts'
 
+/** Keys that there is room for at first. */
+const KEYS_AT_FIRST = 256
+
+/** What the figures of one kind of keys lie in, those of a key side by side: whoever wants one of them wants the others, and memory is read by the line. */
+export class FigureRows {
+  /** How many figures a key has. */
+  readonly width: number
+  /** Those of a key begin at its number times their width. */
+  values: Float64Array
+  #enlisted = 0
+
+  constructor(width: number) {
+    this.width = width
+    this.values = new Float64Array(KEYS_AT_FIRST * width)
+  }
+
+  /** The place of one more figure among those of a key. Throws RangeError where none is left. */
+  enlist(): number {
+    if (this.#enlisted === this.width) throw new RangeError(`rows of ${this.width} figures have no more`)
+    return this.#enlisted++
+  }
+
+  /** Makes room for a key. */
+  reach(key: number): void {
+    const values = new Float64Array(2 ** Math.ceil(Math.log2(key + 1)) * this.width)
+    values.set(this.values)
+    this.values = values
+  }
+}
+
 /** Numbers below 2^53 by the numbers of keys, 0 where none was set. */
 export class Figures {
-  #values = new Float64Array(256)
+  readonly #rows: FigureRows
+  readonly #column: number
   readonly #journal: UndoJournal | undefined
   readonly #place: number
 
   /** Changes are noted in the journal while it is open. */
-  constructor(journal?: UndoJournal) {
+  constructor(rows: FigureRows, journal?: UndoJournal) {
+    this.#rows = rows
+    this.#column = rows.enlist()
     this.#journal = journal
     this.#place = journal?.enlist(this) ?? 0
   }
 
   get(key: number): number {
-    return this.#values[key] ?? 0
+    const { values, width } = this.#rows
+    return values[key * width + this.#column] ?? 0
   }
 
   set(key: number, value: number): void {
-    if (key >= this.#values.length) {
-      const values = new Float64Array(2 ** Math.ceil(Math.log2(key + 1)))
-      values.set(this.#values)
-      this.#values = values
-    }
-    const before = this.#values[key] as number
+    const rows = this.#rows
+    const at = key * rows.width + this.#column
+    if (at >= rows.values.length) rows.reach(key)
+    const before = rows.values[at] as number
     if (this.#journal?.isOpen && before !== value) this.#journal.note(this.#place, key, before)
-    this.#values[key] = value
+    rows.values[at] = value
   }
 
   add(key: number, value: number): number {
@@ -38,12 +70,13 @@ export class Figures {
 /** Balances by the numbers of keys, 0 where none was set. */
 export class Balances {
   /** NaN where it is among the large ones. */
-  readonly #small = new Figures()
+  readonly #small: Figures
   readonly #large = new Map<number, bigint>()
   readonly #journal: UndoJournal
   readonly #place: number
 
-  constructor(journal: UndoJournal) {
+  constructor(rows: FigureRows, journal: UndoJournal) {
+    this.#small = new Figures(rows)
     this.#journal = journal
     this.#place = journal.enlist(this)
   }
@@ -68,10 +101,14 @@ export class Balances {
 /** Keys that a block has touched, each once, in the order in which it did. */
 export class Touched {
   /** Of each key, counted through all blocks, from 1 on. */
-  readonly #places = new Figures()
+  readonly #places: Figures
   /** How many there were in the blocks before. */
   #before = 0
   readonly keys: number[] = []
+
+  constructor(rows: FigureRows) {
+    this.#places = new Figures(rows)
+  }
 
   /** Whether it is the first time in this block. */
   add(key: number): boolean {

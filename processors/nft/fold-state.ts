@@ -1,7 +1,7 @@
 import { TOTAL_KINDS } from '../../schemas/tables/nft.ts'
 import type { TimeSlices } from '../loop/time-slices.ts'
 import { type Balance, readBalance, sum } from './balance.ts'
-import { Balances, Figures, Touched } from './figures.ts'
+import { Balances, FigureRows, Figures, Touched } from './figures.ts'
 import { KeyTable } from './key-table.ts'
 import { HOLDING, TOTAL } from './read-step.ts'
 import { type JournalLimits, UndoJournal } from './undo-journal.ts'
@@ -21,9 +21,9 @@ class TransferCounts {
   readonly transfers: Figures
   readonly singles: Figures
 
-  constructor(journal: UndoJournal) {
-    this.transfers = new Figures(journal)
-    this.singles = new Figures(journal)
+  constructor(rows: FigureRows, journal: UndoJournal) {
+    this.transfers = new Figures(rows, journal)
+    this.singles = new Figures(rows, journal)
   }
 
   add(key: number, isMany: boolean): void {
@@ -60,44 +60,51 @@ export class FoldState {
   readonly isWhole: boolean
   /** Of all figures. Keys stay when blocks are taken back: what such blocks have not changed was so before them. */
   readonly journal = new UndoJournal()
+  readonly #rows = {
+    accounts: new FigureRows(7),
+    contracts: new FigureRows(5),
+    tokens: new FigureRows(5),
+    holdings: new FigureRows(4),
+    pairs: new FigureRows(3),
+  }
   readonly accounts = new KeyTable(ADDRESS)
-  readonly accountHoldings = new Figures(this.journal)
-  readonly accountContracts = new Figures(this.journal)
-  readonly sent = new TransferCounts(this.journal)
-  readonly received = new TransferCounts(this.journal)
+  readonly accountHoldings = new Figures(this.#rows.accounts, this.journal)
+  readonly accountContracts = new Figures(this.#rows.accounts, this.journal)
+  readonly sent = new TransferCounts(this.#rows.accounts, this.journal)
+  readonly received = new TransferCounts(this.#rows.accounts, this.journal)
 
   readonly contracts = new KeyTable(ADDRESS)
-  readonly contractHoldings = new Figures(this.journal)
-  readonly contractHolders = new Figures(this.journal)
-  readonly ofContract = new TransferCounts(this.journal)
+  readonly contractHoldings = new Figures(this.#rows.contracts, this.journal)
+  readonly contractHolders = new Figures(this.#rows.contracts, this.journal)
+  readonly ofContract = new TransferCounts(this.#rows.contracts, this.journal)
 
   readonly tokens = new KeyTable(TOKEN_KEY)
   /** Of one that is one of a kind: an account. */
-  readonly owner = new Figures(this.journal)
+  readonly owner = new Figures(this.#rows.tokens, this.journal)
   /** 1 where somebody has or had it, as far as blocks are folded. */
-  readonly isKnown = new Figures(this.journal)
+  readonly isKnown = new Figures(this.#rows.tokens, this.journal)
   /** Of one that there are many of. */
-  readonly tokenHolders = new Figures(this.journal)
+  readonly tokenHolders = new Figures(this.#rows.tokens, this.journal)
 
   /** Token and account. */
   readonly holdings = new KeyTable(2)
-  readonly balance = new Balances(this.journal)
-  readonly sinceBlock = new Figures(this.journal)
-  readonly sinceTimeSec = new Figures(this.journal)
+  readonly balance = new Balances(this.#rows.holdings, this.journal)
+  readonly sinceBlock = new Figures(this.#rows.holdings, this.journal)
+  readonly sinceTimeSec = new Figures(this.#rows.holdings, this.journal)
 
   /** Contract and account. */
   readonly pairs = new KeyTable(2)
-  readonly pairTokens = new Figures(this.journal)
-  readonly pairAmount = new Balances(this.journal)
+  readonly pairTokens = new Figures(this.#rows.pairs, this.journal)
+  readonly pairAmount = new Balances(this.#rows.pairs, this.journal)
 
   /** What the block at hand has touched: tokens that are one of a kind, and those that there are many of; the rest as above. */
   readonly touched = {
-    singles: new Touched(),
-    holdings: new Touched(),
-    pairs: new Touched(),
-    accounts: new Touched(),
-    contracts: new Touched(),
-    tokens: new Touched(),
+    singles: new Touched(this.#rows.tokens),
+    holdings: new Touched(this.#rows.holdings),
+    pairs: new Touched(this.#rows.pairs),
+    accounts: new Touched(this.#rows.accounts),
+    contracts: new Touched(this.#rows.contracts),
+    tokens: new Touched(this.#rows.tokens),
   }
 
   readonly #key = new Uint32Array(TOKEN_KEY)

@@ -16,7 +16,7 @@ const ADDRESS = 5
 const WORD = 8
 const NUMBER = 2
 
-const BLOCK = { block_number: NUMBER, block_hash: WORD } as const
+const BLOCK = { block_number: { run: NUMBER }, block_hash: { run: WORD } } as const
 const AMOUNT = { amount: WORD, excess: 'signed' } as const
 const HOLDING = {
   ...{ ...BLOCK, ...AMOUNT },
@@ -30,6 +30,12 @@ interface Fold {
   readonly start: number
 }
 
+/** A block that is folded. */
+export interface FoldedBlock {
+  readonly number: number
+  readonly timeSec: number
+}
+
 /** What is written together; those who hold tokens (`holders`) with what they hold. */
 const FORMS = ['transfers', 'totals', 'holdings'] as const
 type Form = (typeof FORMS)[number]
@@ -40,7 +46,7 @@ export class FoldedRows {
   readonly transfers = new GrowingRows({
     ...{ ...BLOCK, log_index: 1, batch_index: 1 },
     ...{ kind: TRANSFER_LISTS, key: ADDRESS },
-    ...{ time: 1, transaction_index: 1, transaction_hash: WORD },
+    ...{ time: { run: 1 }, transaction_index: 1, transaction_hash: WORD },
     ...{ contract: ADDRESS, standard: TOKEN_STANDARDS, event: TRANSFER_EVENTS },
     ...{ from_address: ADDRESS, to_address: ADDRESS },
     ...{ token_id: WORD, amount: WORD, sender: ADDRESS, reasons: ODD_TRANSFERS },
@@ -63,6 +69,15 @@ export class FoldedRows {
   constructor(warehouse: Pick<Warehouse, 'insert'>, rowsMax = ROWS_MAX) {
     this.#warehouse = warehouse
     this.#rowsMax = rowsMax
+  }
+
+  /** Rows that come are of this block, whose hash begins there. */
+  begin({ number, timeSec }: FoldedBlock, words: Uint32Array, hash: number): void {
+    for (const { columns } of [this.transfers, this.holdings, this.holders, this.totals]) {
+      columns.block_number.setNumber(number)
+      columns.block_hash.set(words, hash)
+    }
+    this.transfers.columns.time.setNumber(timeSec)
   }
 
   /**

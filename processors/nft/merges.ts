@@ -8,8 +8,8 @@ import { memoryOf } from './fold-memory.ts'
 
 /** Blocks of a step of months; those of a head come one by one, or some at once behind a rest. */
 export const FILLING_BLOCKS_MIN = 32
-/** What the engine waits for until it merges parts of one size; it waits for no more than about fifty of a partition. */
-const LATER = 'merge_selector_base = 1000'
+/** How many parts the engine waits for until it merges them: what months bring is written anew once at most while they are folded. */
+const LATER = 'min_parts_to_merge_at_once = 100, max_parts_to_merge_at_once = 200'
 /** What is smaller the engine merges in no time. */
 const BYTES_MIN = 64 * 1024 * 1024
 const PARTS_MIN = 4
@@ -39,10 +39,11 @@ export async function mergeFolded(
   // Behind those merges, which the engine's own would keep from their parts. Another process may have put merges off, or one before this.
   const late = await warehouse.query<{ name: string }>(
     `SELECT name FROM system.tables
-     WHERE database = currentDatabase() AND name IN {tables:Array(String)} AND engine_full LIKE '%merge_selector_base%'`,
+     WHERE database = currentDatabase() AND name IN {tables:Array(String)} AND engine_full LIKE '%min_parts_to_merge_at_once%'`,
     { tables: FOLDED_TABLES },
   )
-  for (const { name } of late) await warehouse.command(`ALTER TABLE ${name} RESET SETTING merge_selector_base`)
+  for (const { name } of late)
+    await warehouse.command(`ALTER TABLE ${name} RESET SETTING min_parts_to_merge_at_once, max_parts_to_merge_at_once`)
   memoryOf(warehouse).mergesLater = false
   return partitions.length
 }

@@ -30,11 +30,12 @@ function slowTables() {
 
 type Form = 'transfers' | 'holdings' | 'totals'
 
-/** A row that tells its number in each of its columns of numbers. */
+/** A row of the block with such a number. */
 function push(rows: FoldedRows, form: Form, number: number): void {
+  rows.begin({ number, timeSec: number }, new Uint32Array(8).fill(number), 0)
   for (const column of Object.values(rows[form].next())) {
     if ('pushNumber' in column) column.pushNumber(number)
-    else column.push(0)
+    else if ('push' in column) column.push(0)
   }
 }
 

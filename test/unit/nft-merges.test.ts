@@ -34,7 +34,7 @@ async function fold(warehouse: Warehouse, blocks: readonly Block[]): Promise<voi
 async function late(warehouse: Warehouse): Promise<readonly string[]> {
   const rows = await warehouse.query<{ name: string }>(
     `SELECT name FROM system.tables
-     WHERE database = currentDatabase() AND engine_full LIKE '%merge_selector_base = 1000%' ORDER BY name`,
+     WHERE database = currentDatabase() AND engine_full LIKE '%min_parts_to_merge_at_once = 100%' ORDER BY name`,
   )
   return rows.map(({ name }) => name)
 }

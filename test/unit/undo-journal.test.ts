@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Balance } from '../../processors/nft/balance.ts'
-import { Balances, Figures } from '../../processors/nft/figures.ts'
+import { Balances, FigureRows, Figures } from '../../processors/nft/figures.ts'
 import { UndoJournal } from '../../processors/nft/undo-journal.ts'
 import { tries } from '../long-form.ts'
 
@@ -22,7 +22,8 @@ const anyTurn = fc.oneof(
 function openBook(limits = NO_LIMIT) {
   const journal = new UndoJournal()
   journal.limits = limits
-  const [figures, balances] = [new Figures(journal), new Balances(journal)]
+  const rows = new FigureRows(2)
+  const [figures, balances] = [new Figures(rows, journal), new Balances(rows, journal)]
   const keys = Array.from({ length: KEYS }, (_, key) => key)
   return {
     journal,
