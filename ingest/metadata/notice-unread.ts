@@ -167,7 +167,8 @@ export class UnreadNoticer {
        GROUP BY kind, bucket`,
       { chain: this.#chain },
     )
-    const marked: { kind: Kind; contract: string }[] = []
+    // A contract may have a mark in each bucket.
+    const marked = new Map<string, { kind: Kind; contract: string }>()
     for (const { kind, bucket, version } of newest) {
       const key = `${kind} ${bucket}`
       const seen = this.#seen.get(key) ?? NOTHING_SEEN
@@ -186,14 +187,14 @@ export class UnreadNoticer {
             ...{ version, limit: CONTRACTS_MAX },
           },
         )
-        for (const { address } of rows) marked.push({ kind, contract: `0x${address}` })
+        for (const { address } of rows) marked.set(`${kind} ${address}`, { kind, contract: `0x${address}` })
         const last = rows[CONTRACTS_MAX - 1]
         if (last !== undefined) now = { version: BigInt(last.first), contract: last.address }
       }
       this.#seen.set(key, now)
     }
     this.#hasLooked = true
-    return marked
+    return [...marked.values()]
   }
 
   async #search(): Promise<readonly { readonly kind: Kind; readonly contract: string }[]> {

@@ -178,14 +178,15 @@ export interface LateRows {
 /**
  * Deletes rows that were inserted after their chain had been dropped. A version alone does not name them: it is a place in one
  * partition of a topic, and every partition has that place. Rows of one event lie within bounds of their sort key, and an event
- * that has rows within the same bounds has the same key, so it is in the same partition and has another version.
+ * that has rows within the same bounds has the same key, so it is in the same partition and has another version. Tokens are not
+ * bounded so, for their contract has some in each partition: those that stay name what is not there, of which nothing is read.
  */
 export async function takeBack(warehouse: Warehouse, late: readonly LateRows[]): Promise<void> {
   const places = new Map<Projection, Map<string, Place[]>>()
   for (const { chain, version, rows } of late) {
     for (const { table, columns } of rows) {
       // Nothing bounds what is not there: all rows with the version would be of the event.
-      if ((columns.chain?.length ?? 0) === 0) continue
+      if ((columns.chain?.length ?? 0) === 0 || table === 'nft_tokens') continue
       const ofTable = places.get(table) ?? new Map<string, Place[]>()
       const bounds = boundsOf(PROJECTIONS[table], columns)
       places.set(table, ofTable.set(chain, [...(ofTable.get(chain) ?? []), { version, bounds }]))

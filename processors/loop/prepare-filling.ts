@@ -2,6 +2,7 @@ import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { COMPACTED_TOPICS } from '../../schemas/events/envelope.ts'
+import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
 import { pause } from '../../schemas/wait.ts'
 import { refuseOlderLog } from './ahead-of-log.ts'
 import type { Projector } from './consume.ts'
@@ -100,14 +101,18 @@ async function hasFilledBefore(eventLog: EventLog, groups: readonly Projector[])
   return false
 }
 
+const FOLDED: ReadonlySet<string> = new Set(FOLDED_TABLES)
+
 /** All groups for a warehouse that was never filled, otherwise those whose tables are new. */
 async function groupsToRewind({ warehouse, projectors }: Filling): Promise<readonly Projector[]> {
   const filled = await filledFrom(warehouse)
   if (filled === undefined) return projectors
   const empty = await tablesNotFilled(warehouse, filled)
   const isFilledBy = (table: string, { tables }: Projector): boolean => tables.some((one) => one === table)
-  // What no group fills is derived from what the finalized stream fills.
-  const isDerived = empty.some((table) => !projectors.some((projector) => isFilledBy(table, projector)))
+  // What no group fills is derived from what the finalized stream fills, but for what is folded of whatever logs have filled.
+  const isDerived = empty.some(
+    (table) => !FOLDED.has(table) && !projectors.some((projector) => isFilledBy(table, projector)),
+  )
   return projectors.filter(
     (projector) =>
       (isDerived && projector.topic === 'beacon.epochs') || empty.some((table) => isFilledBy(table, projector)),

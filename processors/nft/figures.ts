@@ -1,8 +1,11 @@
+import type { TimeSlices } from '../loop/time-slices.ts'
 import type { Balance } from './balance.ts'
 import type { UndoJournal } from './undo-journal.ts'
 
 /** Keys that there is room for at first. */
 const KEYS_AT_FIRST = 256
+/** Figures, of which a megabyte is copied in less than a millisecond. */
+const COPIED_AT_ONCE = 2 ** 17
 
 /** What the figures of one kind of keys lie in, those of a key side by side: whoever wants one of them wants the others, and memory is read by the line. */
 export class FigureRows {
@@ -25,9 +28,24 @@ export class FigureRows {
 
   /** Makes room for a key. */
   reach(key: number): void {
-    const values = new Float64Array(2 ** Math.ceil(Math.log2(key + 1)) * this.width)
+    const values = this.#roomFor(key + 1)
     values.set(this.values)
     this.values = values
+  }
+
+  /** Makes room for so many keys; others have their turns meanwhile, but nobody may use the figures. */
+  async reserve(keys: number, slices: TimeSlices): Promise<void> {
+    if (keys * this.width <= this.values.length) return
+    const values = this.#roomFor(keys)
+    for (let from = 0; from < this.values.length; from += COPIED_AT_ONCE) {
+      values.set(this.values.subarray(from, from + COPIED_AT_ONCE), from)
+      if (slices.isOver()) await slices.next()
+    }
+    this.values = values
+  }
+
+  #roomFor(keys: number): Float64Array {
+    return new Float64Array(2 ** Math.ceil(Math.log2(keys)) * this.width)
   }
 }
 

@@ -128,9 +128,11 @@ export class FoldState {
 
   /** Makes room for all that so many transfers may touch, so that nobody has to wait while tables grow. */
   async reserve(transfers: number, slices: TimeSlices): Promise<void> {
-    const { accounts, contracts, tokens, holdings, pairs } = this
-    for (const table of [contracts, tokens]) await table.reserve(transfers, slices)
-    for (const table of [accounts, holdings, pairs]) await table.reserve(2 * transfers, slices)
+    for (const kind of ['accounts', 'contracts', 'tokens', 'holdings', 'pairs'] as const) {
+      const more = kind === 'contracts' || kind === 'tokens' ? transfers : 2 * transfers
+      await this[kind].reserve(more, slices)
+      await this.#rows[kind].reserve(this[kind].size + more, slices)
+    }
   }
 
   contractAt(words: Uint32Array, at: number): number {

@@ -1,5 +1,6 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
+import { CONTRACT_BUCKETS } from '../../schemas/events/execution-logs.ts'
 import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
 import { askNotReverted } from '../../schemas/tables/reverted-blocks.ts'
 import { exchangesOf, forgetState, keepState, memoryOf, notesOf, revertsOf, takeState } from './fold-memory.ts'
@@ -226,7 +227,7 @@ interface BlockRow {
   readonly log_parts: number
   readonly version: string
   readonly reverted_version: string
-  /** Of a block that was read twice, those of the reading that it was told with last. */
+  /** Of a block that was read in two ways, those of one that has as many as it was told with last. */
   readonly parts_there: string
 }
 
@@ -262,9 +263,11 @@ async function nextStep(
        )
      ) AS h
      LEFT JOIN (
-       SELECT block_hash, toInt32(parts) AS log_parts, count() AS parts_there FROM execution_log_parts FINAL
-       WHERE chain = {chain:String} AND block_number > {from:UInt64} AND block_number <= {to:UInt64}
-       GROUP BY block_hash, parts
+       SELECT block_hash, log_parts, max(there) AS parts_there FROM (
+         SELECT block_hash, toInt32(parts) AS log_parts, count() AS there FROM execution_log_parts FINAL
+         WHERE chain = {chain:String} AND block_number > {from:UInt64} AND block_number <= {to:UInt64}
+         GROUP BY block_hash, parts, bucket < ${CONTRACT_BUCKETS}
+       ) GROUP BY block_hash, log_parts
      ) AS l USING (block_hash, log_parts)
      LEFT JOIN (
        SELECT toFixedString(concat('0x', lower(hex(block_hash))), 66) AS block_hash, version AS reverted_version

@@ -4,8 +4,9 @@ import { uint16Column, uint32Column } from '../loop/column-memory.ts'
 import { constantColumn, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
 
 /**
- * That a part of a block's logs is there: they are complete when there is a row for each of its `parts`. A log in
- * several pieces counts in the part where it begins, so that `logs` adds up to those of the block.
+ * That a part of a block's logs is there: they are complete when there is a row for each of the `parts` of one reading, in
+ * buckets of contracts or in the block's own. A log in several pieces counts in the part where it begins, so that `logs` of
+ * a reading adds up to those of the block.
  */
 export function logPartRow({ header, columns }: ExecutionLogsData, stored: StoredEvent): TableRows {
   return {

@@ -60,9 +60,11 @@ const inKeys = (key: string): string =>
 /** Keys of which there is so much that it takes several statements are cut by another column. */
 const inPart = (column: string): string => `cityHash64(${column}) % {parts:UInt32} = {part:UInt32}`
 
-// A subquery, for names that a statement gives to what it makes of columns would be meant by its conditions, too.
+// A subquery, for names that a statement gives to what it makes of columns would be meant by its conditions, too. Orders of rows begin behind
+// chain and start, which are the partition's: merged over partitions, rows of two folds of the same block would be one.
 function folded(table: Folded, { notReverted }: Reading, where = '1', blocks = IN_BLOCKS): string {
-  return `(SELECT * FROM ${table} FINAL WHERE chain = {chain:String} AND start = {start:UInt64} AND ${blocks} AND ${notReverted} AND ${where})`
+  return `(SELECT * FROM ${table} FINAL WHERE chain = {chain:String} AND start = {start:UInt64} AND ${blocks} AND ${notReverted} AND ${where}
+    SETTINGS do_not_merge_across_partitions_select_final = 1)`
 }
 
 const list = (kind: TransferList, reading: Reading, where = '1', blocks = IN_BLOCKS): string =>

@@ -2,12 +2,14 @@ import { type Static, Type } from 'typebox'
 import { type ColumnsOf, DEFAULT_TOPIC_EVENT_BYTES_MAX, type Packed, packedEvent } from './codec.ts'
 import { Chain, Hash, UInt } from './fields.ts'
 
-/** Blocks are spread over this many keys. Logs of before were spread by their contracts, over the same ones. */
-const LOG_BUCKETS = 16
+/** The first buckets: logs of before were spread over them by their contracts. */
+export const CONTRACT_BUCKETS = 16
+/** Over so many others blocks are spread. */
+const BLOCK_BUCKETS = 16
 
 /** The bucket of a block: all its logs have one key. */
 export function logBucket(blockNumber: number): number {
-  return blockNumber % LOG_BUCKETS
+  return CONTRACT_BUCKETS + (blockNumber % BLOCK_BUCKETS)
 }
 
 /** Logs of one block in order, one row each. */
@@ -38,7 +40,7 @@ const ExecutionLogsHeader = Type.Object({
   number: UInt,
   hash: Hash,
   timestampSec: UInt,
-  /** Which of the chain's keys the event has: versions of rows are compared within it. */
+  /** Which of the chain's keys the event has: versions of rows are compared within it. Parts of one reading of a block are in those of contracts, or in its own. */
   bucket: UInt,
   /** 0 to `parts - 1`. */
   part: UInt,

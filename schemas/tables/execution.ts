@@ -5,7 +5,7 @@ export const EXECUTION_TABLES = {
   block_balances: ['chain', 'block_hash', 'address'],
   relay_claims: ['chain', 'block_hash', 'relay'],
   execution_finality: ['chain'],
-  execution_log_parts: ['chain', 'block_number', 'block_hash', 'parts', 'part'],
+  execution_log_parts: ['chain', 'block_number', 'block_hash', 'bucket', 'part'],
   execution_heights: ['chain', 'block_number', 'block_hash'],
   execution_senders: ['chain', 'block_number', 'block_hash', 'transaction_index'],
   reverted_blocks: ['chain', 'block_number', 'block_hash'],

@@ -23,7 +23,7 @@ export const NFT_TABLES = {
   ...FOLDED,
   nft_tokens: ['chain', 'contract', 'token_id', 'supply_block'],
   nft_metadata_changes: ['chain', 'contract', 'block_number', 'block_hash', 'log_index'],
-  nft_marks: ['chain', 'kind', 'contract', 'bucket'],
+  nft_marks: ['chain', 'kind', 'bucket', 'contract'],
   nft_contracts: ['chain', 'contract'],
   nft_contract_names: ['chain', 'contract'],
   nft_words: ['chain', 'letters', 'word'],

@@ -155,6 +155,35 @@ test.each([
   },
 )
 
+test('parts of two readings are none of each other’s, though both have as many', async () => {
+  const { warehouse } = stores()
+  const mint = (tokenId: bigint): GivenLog => ({
+    ...{ contract: ART, transaction: 0 },
+    log: logOf(ABI, 'Transfer', { from: NOBODY, to: ANA, tokenId }),
+  })
+  const given = { ...blockOn(undefined, [], 1), logs: [mint(1n), filler(999_500), mint(2n)] }
+  const [first, second, block] = eventsOf(given, CHAIN) as [EncodedEvent, EncodedEvent, EncodedEvent]
+  expect([first, second, block].map(({ type }) => type)).toEqual([
+    'execution.logs',
+    'execution.logs',
+    'execution.block',
+  ])
+  // As it was read before: tokens are its first part, what is not of them its second.
+  const [, large] = asSpread([first]) as [EncodedEvent, EncodedEvent]
+  const { header, columns } = decodeEvent(executionLogs, large)
+  const before = {
+    ...large,
+    data: executionLogs.encode({ header: { ...header, bucket: 15, part: 1, parts: 2 }, columns }),
+  }
+  await tell(warehouse, [before, first, block], { chain: CHAIN })
+  await foldChain(warehouse, CHAIN, NEVER)
+  await tell(warehouse, [second], { chain: CHAIN })
+  await foldChain(warehouse, CHAIN, NEVER)
+  expect(await warehouse.query('SELECT count() AS tokens FROM nft_token_holders WHERE amount > 0')).toEqual([
+    { tokens: '2' },
+  ])
+})
+
 /** Events of a block that says how many parts there are among them. */
 function withParts(events: readonly EncodedEvent[]): readonly EncodedEvent[] {
   const logParts = events.filter(({ type }) => type === 'execution.logs').length

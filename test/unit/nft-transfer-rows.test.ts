@@ -155,6 +155,16 @@ test('who makes many tokens takes nobody’s place: ranges of contracts with few
   expect(odd).toEqual([{ log_index: many.length - 1, event: 'ConsecutiveTransfer', reason: 'long_range' }])
 })
 
+test('nobody makes so many tokens in a block that those of contracts with other addresses are not told', async () => {
+  const made = Array.from({ length: 21 }, (_, i) => ({
+    ...range(1n, BigInt(RANGE_TOKENS_MAX)),
+    address: `0x${'0a'.repeat(19)}${(i + 16).toString(16)}` as Address,
+  }))
+  const { moves, odd } = await tablesOf(made)
+  expect(odd).toEqual([])
+  expect(moves).toHaveLength(made.length * RANGE_TOKENS_MAX)
+})
+
 test('a log that has not its event’s form, or is longer than an event, stops nothing', async () => {
   const wrong = { ...logOf(ABI, 'TransferSingle', { operator: EVE, from: ANA, to: BOB, id: 1n, value: 1n }) }
   const ids = Array.from({ length: 20_000 }, (_, i) => BigInt(i))

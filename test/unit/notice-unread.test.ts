@@ -41,6 +41,9 @@ test('a contract is asked for at each mark, though versions of one bucket are fa
   await mark(5, 'numbers(1)', 4)
   await stores().warehouse.command('OPTIMIZE TABLE nft_marks FINAL')
   expect(await turn()).toHaveLength(1)
+  // In several at once it is asked for once.
+  for (const bucket of [3, 4, 5]) await mark(2_000, 'numbers(1)', bucket)
+  expect(await turn()).toHaveLength(1)
   expect(await turn()).toEqual([])
 })
 

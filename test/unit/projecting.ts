@@ -149,7 +149,7 @@ export async function dumpTables(
       ...bytes.map((name) => `concat('0x', lower(hex(${name}))) AS ${name}`),
     ]
     const where = folded.has(table) ? `WHERE ${OF_ANSWERING_FOLD}` : ''
-    // Their orders leave out the chain, which is the partition's: blocks of the same hash, of which there are some here alone, are of several.
+    // Their orders begin behind chain and start, which are the partition's: two folds have the same blocks.
     const settings = folded.has(table) ? 'SETTINGS do_not_merge_across_partitions_select_final = 1' : ''
     tables[table] = await warehouse.query(
       `SELECT ${columns.join(', ')} FROM ${table} AS t FINAL ${where} ORDER BY ${key.map((name) => `t.${name}`).join(', ')} ${settings}`,

@@ -507,6 +507,34 @@ it('tells the lag of every group', { timeout: TEST_MS }, async () => {
   expect(Object.keys((await ready()).lag).toSorted()).toEqual(PROJECTORS.map(({ group }) => group).toSorted())
 })
 
+it('who makes anew what is folded of logs reads logs again, and no epochs', { timeout: TEST_MS }, async () => {
+  const { warehouse, openLog, empty } = stores()
+  await empty()
+  await using eventLog = await openLog(given.events)
+  const facts = await openLogFacts(eventLog, 0, never)
+  const filling = { eventLog, warehouse, log: silentLog, facts, projectors: PROJECTORS }
+  await prepareFilling(filling, 1, never)
+  const made = ['nft_totals', 'execution_log_parts']
+  for (const table of made) {
+    await warehouse.command(`CREATE TABLE ${table}_anew AS ${table}`)
+    await warehouse.command(`RENAME TABLE ${table} TO ${table}_before, ${table}_anew TO ${table}`)
+  }
+  const rewound: string[] = []
+  const watched = new Proxy(eventLog, {
+    get: (log, name) => {
+      if (name === 'rewind') return async (_: Topic, group: string) => void rewound.push(group)
+      const value: unknown = Reflect.get(log, name, log)
+      return typeof value === 'function' ? value.bind(log) : value
+    },
+  })
+  await prepareFilling({ ...filling, eventLog: watched }, 2, never)
+  expect(rewound).toEqual(['execution-logs'])
+  for (const table of made) {
+    await warehouse.command(`DROP TABLE ${table} SYNC`)
+    await warehouse.command(`RENAME TABLE ${table}_before TO ${table}`)
+  }
+})
+
 it('who starts first of all is not told that tables are made anew, whatever is appended meanwhile', async () => {
   const { warehouse, openLog, empty } = stores()
   await empty()

@@ -1,5 +1,5 @@
--- Logs of a block are no longer spread by their contracts. A block that was read both ways has parts of both: each reading is counted by
--- itself. Made anew, the table is filled from the log, and with it what else is read of logs.
+-- Logs of a block are no longer spread by their contracts, over buckets below 16. A block that was read both ways has parts of both: each
+-- reading is counted by itself. Made anew, the table is filled from the log, and with it what else is read of logs.
 DROP TABLE IF EXISTS execution_log_parts;
 CREATE TABLE execution_log_parts
 (
@@ -15,7 +15,7 @@ CREATE TABLE execution_log_parts
 )
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY (chain, intDiv(block_number, 216000))
-ORDER BY (chain, block_number, block_hash, parts, part);
+ORDER BY (chain, block_number, block_hash, bucket, part);
 
 -- The newest event of each bucket that has tokens of a contract (`moved`), or changes (`changed`): versions of one bucket grow, and are not
 -- compared with another's.
@@ -30,7 +30,7 @@ CREATE TABLE nft_marks
 )
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY chain
-ORDER BY (chain, kind, contract, bucket);
+ORDER BY (chain, kind, bucket, contract);
 
 -- What is folded, in orders that begin behind chain and start: all rows of a part have the same ones, by which they would be compared before
 -- anything else whenever they are sorted, merged, or looked for. Folded again.
