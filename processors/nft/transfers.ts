@@ -23,12 +23,10 @@ import { constantColumn, noRows, type TableRows, textColumn } from '../loop/rows
  */
 export const RANGE_TOKENS_MAX = 10_000
 /**
- * The same of all ranges of an event, which has room for thousands of such logs, that are of one share of contracts: those with the fewest
- * tokens first.
+ * The same of all ranges of an event, which has room for thousands of such logs: those of contracts with the fewest tokens first. An event
+ * becomes rows at one go, for which nobody has to wait long.
  */
 export const RANGES_TOKENS_MAX = 200_000
-/** Contracts by what their addresses end with: whoever makes many tokens takes the place of few others. */
-const CONTRACT_SHARES = 16
 
 const RANGE = 'ConsecutiveTransfer'
 
@@ -66,7 +64,6 @@ export function transferRows(part: ExecutionLogsData, version: bigint): readonly
 }
 
 interface RangesOfContract {
-  readonly share: number
   tokens: number
   readonly ranges: { readonly row: number; readonly tokens: number }[]
 }
@@ -78,21 +75,19 @@ function toldRanges(part: ExecutionLogsData, reads: readonly Read[]): ReadonlyMa
     if (read.kind !== 'transfers' || read.event !== RANGE) continue
     const tokens = rangeLength(read.transfers[0])
     if (tokens > RANGE_TOKENS_MAX) continue
-    const address = addressOf(part, row)
-    const contract = Buffer.from(address).toString('hex')
-    const share = (address[ADDRESS_BYTES - 1] as number) % CONTRACT_SHARES
-    const made = ofContracts.get(contract) ?? { share, tokens: 0, ranges: [] }
+    const contract = Buffer.from(addressOf(part, row)).toString('hex')
+    const made = ofContracts.get(contract) ?? { tokens: 0, ranges: [] }
     ofContracts.set(contract, made)
     made.tokens += tokens
     made.ranges.push({ row, tokens })
   }
   const told = new Map<number, number>()
-  const left = new Uint32Array(CONTRACT_SHARES).fill(RANGES_TOKENS_MAX)
-  for (const { share, ranges } of [...ofContracts.values()].sort((one, other) => one.tokens - other.tokens)) {
+  let left = RANGES_TOKENS_MAX
+  for (const { ranges } of [...ofContracts.values()].sort((one, other) => one.tokens - other.tokens)) {
     for (const { row, tokens } of ranges) {
-      if (tokens > (left[share] as number)) continue
+      if (tokens > left) continue
       told.set(row, tokens)
-      left[share] = (left[share] as number) - tokens
+      left -= tokens
     }
   }
   return told
