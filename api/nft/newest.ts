@@ -1,7 +1,6 @@
 import { lookUp, lookUpMany } from '../http/lookups.ts'
 import type { NftPin } from './asking.ts'
 import { foldSql } from './literals.ts'
-import type { NftStanding } from './standing.ts'
 
 /** So many of the newest rows are looked at: those of reverted blocks are among them, and count for nobody. */
 const NEWEST_ROWS = 3
@@ -32,6 +31,18 @@ export async function selectNewestRow<Row>(
   return await newestOf<Row>(pin, { table, where, columns, number }, rows)
 }
 
+/** The same of several places, in their order: in one statement. Their rows have equal columns. */
+export async function selectNewestRows<Row>(
+  pin: NftPin,
+  places: readonly NewestOf[],
+): Promise<readonly (Row | undefined)[]> {
+  const found = await lookUpMany<Row & OfBlock>(
+    pin.warehouse,
+    places.map((place) => newestSql(pin, place)),
+  )
+  return await Promise.all(places.map((place, i) => newestOf<Row>(pin, place, found[i] ?? [])))
+}
+
 type NewestOf = Pick<KeyPlace, 'table' | 'where' | 'columns'> & { readonly number: number }
 
 function newestSql(
@@ -51,60 +62,4 @@ async function newestOf<Row>(pin: NftPin, place: NewestOf, rows: readonly (Row &
   const sql = newestSql(pin, place, { counting: ` AND ${standing.notReverted}`, rows: 1 })
   const [newest] = await warehouse.query<Row>(sql, { chain })
   return newest
-}
-
-export interface Counts {
-  readonly block_number: string
-  readonly first: string
-  readonly second: string
-}
-
-/** What was counted while the chain stood so: all pages of a list have its total. */
-const counted = new WeakMap<NftStanding, Map<string, Counts | undefined>>()
-/** While a chain does not move. */
-const KEPT_MAX = 10_000
-
-/** Where counts lie, and which two columns of them are asked for; up to which block, the answer's unless told. */
-export type CountsPlace = Pick<KeyPlace, 'table' | 'where' | 'number'> & {
-  readonly columns: readonly [string, string?]
-}
-
-/** The newest row of a table of counts up to a block; undefined where there is none. */
-export async function selectCounts(pin: NftPin, place: CountsPlace): Promise<Counts | undefined> {
-  const { counts, key, newest } = openCounts(pin, place)
-  if (counts.has(key)) return counts.get(key)
-  const found = await selectNewestRow<Counts>(pin, { ...newest, kind: 'counts' })
-  keepCounts(counts, key, found)
-  return found
-}
-
-/** The same of many, in their order: in one statement. */
-export async function selectManyCounts(
-  pin: NftPin,
-  places: readonly CountsPlace[],
-): Promise<readonly (Counts | undefined)[]> {
-  const opened = places.map((place) => openCounts(pin, place))
-  const unknown = opened.filter(({ counts, key }) => !counts.has(key))
-  const selects = unknown.map(({ newest }) => newestSql(pin, newest))
-  const rows = await lookUpMany<Counts & OfBlock>(pin.warehouse, selects)
-  const found = new Map<string, Counts | undefined>()
-  for (const [i, { counts, key, newest }] of unknown.entries()) {
-    found.set(key, await newestOf<Counts>(pin, newest, rows[i] ?? []))
-    keepCounts(counts, key, found.get(key))
-  }
-  return opened.map(({ counts, key }) => (found.has(key) ? found.get(key) : counts.get(key)))
-}
-
-function openCounts(pin: NftPin, { columns: [first, second], table, where, number }: CountsPlace) {
-  const { standing, snapshot } = pin
-  const counts = counted.get(standing) ?? new Map<string, Counts | undefined>()
-  counted.set(standing, counts)
-  const columns = `${first} AS first, ${second ?? '0'} AS second`
-  const newest = { table, where, columns, number: number ?? snapshot.number }
-  return { counts, newest, key: [table, columns, newest.number, where].join(' ') }
-}
-
-function keepCounts(counts: Map<string, Counts | undefined>, key: string, found: Counts | undefined): void {
-  if (counts.size >= KEPT_MAX) counts.clear()
-  counts.set(key, found)
 }

@@ -8,10 +8,9 @@ import { bytesSql } from '../../schemas/tables/literals.ts'
 import { isHeld, isInconsistent, shownAmount, tokenHex, wholeAmount } from './amounts.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
 import { BURNED_AT } from './burned.ts'
+import { selectCounts } from './counts.ts'
 import { coverageOf, FIRST_BLOCK, finalityOf, isAmountWhole } from './coverage.ts'
 import { AMOUNT, addressKey, type Item, SINCE, STANDARD_KEY, TOKENS } from './history-rows.ts'
-import { selectHolding, selectUsualHolding } from './holding.ts'
-import { selectCounts } from './newest.ts'
 import { type HistoryTable, selectNewest, selectPage } from './pages.ts'
 import { leadOfTotals, placeOfTotal, TOTALS, totalsOf } from './totals.ts'
 
@@ -43,10 +42,17 @@ const holdersOfToken = (contract: string, tokenId: string): HistoryTable => ({
   holds: (item) => isHeld(item) && item.holder_text !== BURNED_AT,
 })
 
+/** How many tokens of a contract somebody has. */
+const selectHolding = (scope: NftScope, contract: string, holder: string) =>
+  selectCounts(scope, {
+    ...placeOfTotal('contract_account', contract.slice(2), holder.slice(2)),
+    columns: ['tokens'],
+  })
+
 export const isHolderOfContract = nftOperation(isHolderOfContractRoute, async ({ contract_address, wallet }, scope) => {
   const [coverage, row] = await Promise.all([
     coverageOf(scope, { asked: [contract_address] }),
-    selectUsualHolding(scope, contract_address, wallet),
+    selectHolding(scope, contract_address, wallet),
   ])
   const holds = row !== undefined && row.first !== '0' && wallet !== BURNED_AT
   // What came before the first block, or what nobody can read, may be held.

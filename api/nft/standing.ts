@@ -20,6 +20,8 @@ export interface Snapshot {
 export interface NftStanding {
   /** First block of the fold that answers. */
   readonly start: number
+  /** Of the fold, in each table of what is folded, as the engine calls it. */
+  readonly partition: string
   /** The newest block that everything is folded of. */
   readonly head: Snapshot
   /** The newest block that is final and folded; undefined before the first. */
@@ -57,7 +59,8 @@ const TOLD_REVERTS = `FROM reverted_blocks WHERE ${OF_CHAIN}`
 
 // What a table has of a chain, or of a fold, is counted without reading it: both are in its partitions.
 const FACTS = [
-  `SELECT 'start' AS part, toString(start) AS value FROM (SELECT start FROM nft_blocks WHERE ${OF_CHAIN} GROUP BY start)`,
+  `SELECT 'start' AS part, concat(toString(start), ' ', partitionID(${CHAIN}, start)) AS value
+   FROM (SELECT start FROM nft_blocks WHERE ${OF_CHAIN} GROUP BY start)`,
   `SELECT 'final', toString(block_number) FROM execution_finality FINAL WHERE ${OF_CHAIN}`,
   `SELECT 'final', toString(execution_block_number) FROM (
      SELECT execution_block_number FROM finalized_blocks WHERE ${OF_CHAIN} ORDER BY slot DESC LIMIT 1
@@ -152,22 +155,24 @@ export class NftStandings {
       lastStart === undefined ? undefined : recent(lastStart),
     ])
     const valuesOf = (name: string) => rows.filter(({ part }) => part === name).map(({ value }) => value)
-    const starts = valuesOf('start')
-      .map(Number)
-      .sort((a, b) => a - b)
+    const folds = valuesOf('start')
+      .map((value) => value.split(' '))
+      .map(([start, partition = '']) => ({ start: Number(start), partition }))
+      .sort((a, b) => a.start - b.start)
     const [reverts = ''] = valuesOf('reverts')
     const reverted = await this.#revertedAt(chain, reverts)
-    let answering: { readonly start: number; readonly head: Snapshot } | undefined
-    for (const start of starts) {
+    let answering: ((typeof folds)[number] & { readonly head: Snapshot }) | undefined
+    for (const fold of folds) {
+      const { start } = fold
       const early = start === lastStart && ofLast !== undefined ? headOf(ofLast) : undefined
       // It was looked for before what is told of reverts: one that was told in between is found here.
       const isGood = early !== undefined && !reverted.has(early.hash.slice(2).toUpperCase())
       const head = isGood ? early : headOf(await recent(start))
       if (head !== undefined && (answering === undefined || head.number > answering.head.number))
-        answering = { start, head }
+        answering = { ...fold, head }
     }
     if (answering === undefined) return undefined
-    const { start, head } = answering
+    const { start, partition, head } = answering
     const final = valuesOf('final')
       .map(Number)
       .filter((number) => number > 0)
@@ -185,7 +190,7 @@ export class NftStandings {
     })
     const check = weakestCheck(weak)
     const standing = {
-      ...{ start, head, finalizedNumber, check, reverts, position },
+      ...{ start, partition, head, finalizedNumber, check, reverts, position },
       toldContracts: keptOf(known?.toldContracts, [...valuesOf('contracts'), ...valuesOf('exchanges')]),
       toldTokens: keptOf(known?.toldTokens, [...valuesOf('tokens'), ...valuesOf('exchanges')]),
       // Without a parameter: it is part of statements that have none.

@@ -1,7 +1,7 @@
 import { bytesSql } from '../../schemas/tables/literals.ts'
 import type { TotalKind } from '../../schemas/tables/nft.ts'
 import type { Lead } from './beginnings.ts'
-import type { KeyPlace } from './newest.ts'
+import type { CountsPlace } from './counts.ts'
 
 export const TOTALS = 'nft_totals'
 
@@ -18,6 +18,6 @@ export const leadOfTotals = (kind: TotalKind, value: string): Lead => ({
 })
 
 /** Where the total of a contract, of an account, or of one of both and the `other` lies. */
-export function placeOfTotal(kind: TotalKind, key: string, other = NOBODY): Pick<KeyPlace, 'table' | 'where'> {
-  return { table: TOTALS, where: `${totalsOf(kind, key)} AND other = ${bytesSql(other)}` }
+export function placeOfTotal(kind: TotalKind, key: string, other = NOBODY): Omit<CountsPlace, 'columns'> {
+  return { table: TOTALS, where: `${totalsOf(kind, key)} AND other = ${bytesSql(other)}`, total: { kind, key, other } }
 }

@@ -2,9 +2,9 @@ import { getAssetsTransferRoute, type Transfer } from '../../schemas/routes/nft/
 import type { TransferList } from '../../schemas/tables/nft.ts'
 import { tokenText } from './amounts.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
+import { selectCounts, selectManyCounts } from './counts.ts'
 import { coverageOf, finalityOf } from './coverage.ts'
 import { foldSql } from './literals.ts'
-import { selectCounts, selectManyCounts } from './newest.ts'
 import { placeOfTotal } from './totals.ts'
 import {
   filtersOf,

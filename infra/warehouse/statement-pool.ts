@@ -31,6 +31,9 @@ export interface StatementPool {
 /** Between attempts to end a statement: it may not have begun when it is told to. */
 const KILL_AGAIN_MS = 50
 
+/** An abort without a reason makes an error with a stack, at every statement. */
+const ENDED = 'ended'
+
 type OpenConnection = () => Promise<ClientConnection>
 
 /** So many connections of `open` to the engine of this process, and one more when the first statement has to be ended. */
@@ -99,7 +102,7 @@ export async function openStatementPool(open: OpenConnection, size: number): Pro
       return await connection.run(kept as Params, call)
     } finally {
       signal?.removeEventListener('abort', kill)
-      ended.abort()
+      ended.abort(ENDED)
       // What arrives late must not end the next statement of this connection.
       await killing
       release(connection)

@@ -7,6 +7,7 @@ import { noWords } from './no-words.ts'
 
 const STANDING = {
   start: 1,
+  partition: '1',
   head: { number: 9, hash: '0x09', timeSec: 9 },
   notReverted: '1',
   isReverted: () => false,

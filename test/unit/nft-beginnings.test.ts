@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { keysSql } from '../../api/http/lookups.ts'
 import type { NftPin } from '../../api/nft/asking.ts'
 import { selectBeginning } from '../../api/nft/beginnings.ts'
+import { partitionOf } from './fold-partition.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
 const CHAIN = 'eth'
@@ -32,7 +33,8 @@ async function begin(...places: readonly string[]): Promise<readonly (number | u
     statements.push(sql)
     return await warehouse.query<Row>(sql)
   }
-  const pin = { warehouse: { query: warehouse.query, lookUpKeys }, chain: CHAIN, standing: { start: 1 } }
+  const partition = await partitionOf(warehouse, { table: 'nft_holder_tokens', chain: CHAIN, start: 1 })
+  const pin = { warehouse: { query: warehouse.query, lookUpKeys }, standing: { partition } }
   const begun = await Promise.all(
     places.map((place) =>
       selectBeginning<{ token: string }>(pin as unknown as NftPin, {

@@ -22,7 +22,13 @@ function givenScope(rows: readonly unknown[] = []) {
     },
     chain: 'eth',
     snapshot: { number: 5_000, hash: '', timeSec: 0 },
-    standing: { start: 1, hasOddLogs: true, notReverted: notRevertedSql(hashes), isReverted: () => true },
+    standing: {
+      start: 1,
+      partition: '1',
+      hasOddLogs: true,
+      notReverted: notRevertedSql(hashes),
+      isReverted: () => true,
+    },
   }
   return { scope: scope as unknown as Parameters<typeof lookAt>[0], texts }
 }

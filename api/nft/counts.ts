@@ -1,0 +1,119 @@
+import { bytesSql } from '../../schemas/tables/literals.ts'
+import type { TotalKind } from '../../schemas/tables/nft.ts'
+import { KEYS, lookUpKeys } from '../http/lookups.ts'
+import { GATHERED_MAX } from '../http/statement-queue.ts'
+import type { NftPin } from './asking.ts'
+import { foldSql } from './literals.ts'
+import { type KeyPlace, selectNewestRow, selectNewestRows } from './newest.ts'
+import type { NftStanding } from './standing.ts'
+
+export interface Counts {
+  readonly block_number: string
+  readonly first: string
+  readonly second: string
+}
+
+/** Where counts lie, and which two columns of them are asked for; up to which block, the answer's unless told. */
+export type CountsPlace = Pick<KeyPlace, 'table' | 'where' | 'number'> & {
+  readonly columns: readonly [string, string?]
+  /** Whose total it is; absent where it is none. */
+  readonly total?: Total
+}
+
+/** Of what a table has totals; addresses are hex without 0x. */
+export interface Total {
+  readonly kind: TotalKind
+  readonly key: string
+  readonly other: string
+}
+
+/** What was counted while the chain stood so: all pages of a list have its total. */
+const counted = new WeakMap<NftStanding, Map<string, Counts | undefined>>()
+/** While a chain does not move. */
+const KEPT_MAX = 10_000
+
+/** The newest row of a table of counts up to a block; undefined where there is none. */
+export async function selectCounts(pin: NftPin, place: CountsPlace): Promise<Counts | undefined> {
+  const { counts, key, newest } = openCounts(pin, place)
+  if (counts.has(key)) return counts.get(key)
+  const usual = place.total === undefined ? 'many' : await selectUsual(pin, { ...newest, total: place.total })
+  const found = usual === 'many' ? await selectNewestRow<Counts>(pin, { ...newest, kind: 'counts' }) : usual
+  keepCounts(counts, key, found)
+  return found
+}
+
+/** The same of many, in their order: in one statement. */
+export async function selectManyCounts(
+  pin: NftPin,
+  places: readonly CountsPlace[],
+): Promise<readonly (Counts | undefined)[]> {
+  const opened = places.map((place) => openCounts(pin, place))
+  const unknown = opened.filter(({ counts, key }) => !counts.has(key))
+  const rows = await selectNewestRows<Counts>(
+    pin,
+    unknown.map(({ newest }) => newest),
+  )
+  const found = new Map(unknown.map(({ key }, i) => [key, rows[i]]))
+  for (const { counts, key } of unknown) keepCounts(counts, key, found.get(key))
+  return opened.map(({ counts, key }) => (found.has(key) ? found.get(key) : counts.get(key)))
+}
+
+function openCounts(pin: NftPin, { columns: [first, second], table, where, number }: CountsPlace) {
+  const { standing, snapshot } = pin
+  const counts = counted.get(standing) ?? new Map<string, Counts | undefined>()
+  counted.set(standing, counts)
+  const columns = `${first} AS first, ${second ?? '0'} AS second`
+  const newest = { table, where, columns, number: number ?? snapshot.number }
+  return { counts, newest, key: [table, columns, newest.number, where].join(' ') }
+}
+
+function keepCounts(counts: Map<string, Counts | undefined>, key: string, found: Counts | undefined): void {
+  if (counts.size >= KEPT_MAX) counts.clear()
+  counts.set(key, found)
+}
+
+/** Rows of totals that are looked for together, all of them: most have few. */
+const USUAL_ROWS_MAX = 1_000
+/** Where none has more than these, there are no more of all together. */
+const USUAL_ROWS_EACH = USUAL_ROWS_MAX / GATHERED_MAX
+/** Totals that have had more: their newest row is looked for by itself. The one that was seen longest ago is forgotten. */
+const withMany = new Set<string>()
+
+interface UsualRow extends Counts {
+  readonly of_key: string
+  readonly of_other: string
+  readonly of_block: string
+}
+
+interface Usual extends Pick<Required<KeyPlace>, 'table' | 'columns' | 'number'> {
+  readonly total: Total
+}
+
+/** Of a total that has changed a few times, found together with those of other questions, whatever blocks they are about. */
+async function selectUsual(
+  pin: NftPin,
+  { table, columns, number, total: { kind, key, other } }: Usual,
+): Promise<Counts | undefined | 'many'> {
+  const { chain, standing, warehouse } = pin
+  const name = [chain, standing.start, kind, key, other].join(' ')
+  if (withMany.has(name)) return 'many'
+  const rows = await lookUpKeys<UsualRow>(
+    warehouse,
+    `SELECT hex(key) AS of_key, hex(other) AS of_other, ${columns}, block_number, hex(block_hash) AS of_block
+     FROM ${table} WHERE ${foldSql(pin)} AND kind = '${kind}' AND (key, other) IN (${KEYS}) LIMIT ${USUAL_ROWS_MAX}`,
+    `(${bytesSql(key)}, ${bytesSql(other)})`,
+  )
+  const [ofKey, ofOther] = [key.toUpperCase(), other.toUpperCase()]
+  const own = rows.filter((row) => row.of_other === ofOther && row.of_key === ofKey)
+  if (rows.length >= USUAL_ROWS_MAX) {
+    if (own.length > USUAL_ROWS_EACH) withMany.add(name)
+    if (withMany.size > KEPT_MAX) withMany.delete(withMany.values().next().value as string)
+    return 'many'
+  }
+  return own
+    .filter((row) => Number(row.block_number) <= number && !standing.isReverted(row.of_block))
+    .reduce<UsualRow | undefined>(
+      (newest, row) => (Number(row.block_number) > Number(newest?.block_number ?? -1) ? row : newest),
+      undefined,
+    )
+}

@@ -1,0 +1,134 @@
+import { beforeAll, expect, test } from 'vitest'
+import { keysSql } from '../../api/http/lookups.ts'
+import type { NftPin } from '../../api/nft/asking.ts'
+import { selectCounts } from '../../api/nft/counts.ts'
+import { foldSql } from '../../api/nft/literals.ts'
+import { NftStandings } from '../../api/nft/standing.ts'
+import { placeOfTotal } from '../../api/nft/totals.ts'
+import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
+import { partitionOf } from './fold-partition.ts'
+import { storesOfFile } from './warehouse-of-file.ts'
+
+const FOLDS = [
+  { chain: 'eth', start: 1 },
+  { chain: 'eth', start: 7 },
+  { chain: "o'\\", start: 1 },
+] as const
+const stores = storesOfFile()
+const address = (place: string): string => place.repeat(20)
+/** Accounts by how many rows their totals have: one in every tenth block, each with its block's number as what is held. */
+const ROWS: Readonly<Record<string, number>> = { '1a': 1, '2b': 3, '3c': 40, '4d': 126, '5e': 700, '6f': 1_500 }
+const REVERTED_BLOCK = 20
+
+beforeAll(async () => {
+  const { warehouse } = stores()
+  await stores().empty()
+  for (const [nth, { chain, start }] of FOLDS.entries()) {
+    for (const table of FOLDED_TABLES)
+      await warehouse.command(`INSERT INTO ${table} (chain, start) SELECT {chain:String}, ${start}`, { chain })
+    for (const [place, rows] of Object.entries(ROWS))
+      await warehouse.command(
+        `INSERT INTO nft_totals (chain, start, kind, key, other, block_number, block_hash, tokens, others)
+         SELECT {chain:String}, ${start}, 'account', unhex('${address(place)}'), unhex('${address('00')}'), 10 * (number + 1) AS block,
+           leftPad(toString(block), 32, '0'), block + ${nth}, 5 FROM numbers(${rows})`,
+        { chain },
+      )
+  }
+})
+
+/** The pin of a fold, whose lookups wait for those that are begun beside them, and the statements that they were. */
+async function givenPin({ chain, start }: (typeof FOLDS)[number], number: number) {
+  const { warehouse } = stores()
+  const statements: string[] = []
+  const gathered = new Map<string, { keys: string[]; rows: Promise<unknown[]> }>()
+  const lookUpKeys = async <Row>(select: string, key: string) => {
+    const known = gathered.get(select)
+    if (known !== undefined) {
+      known.keys.push(key)
+      return (await known.rows) as Row[]
+    }
+    const keys = [key]
+    const rows = Promise.resolve().then(() => {
+      gathered.delete(select)
+      const sql = keysSql(select, keys)
+      statements.push(sql)
+      return warehouse.query<unknown>(sql)
+    })
+    gathered.set(select, { keys, rows })
+    return (await rows) as Row[]
+  }
+  const lookUp = async <Row>(_kind: string, select: string) => {
+    statements.push(select)
+    return await warehouse.query<Row>(select)
+  }
+  const reverted = Buffer.from(String(REVERTED_BLOCK).padStart(32, '0')).toString('hex').toUpperCase()
+  const pin = {
+    warehouse: { query: warehouse.query, lookUp, lookUpKeys },
+    ...{ chain, snapshot: { number, hash: '', timeSec: 0 } },
+    standing: {
+      ...{ start, partition: await partitionOf(warehouse, { table: 'nft_totals', chain, start }) },
+      ...{ isReverted: (hash: string) => hash === reverted, notReverted: `block_number != ${REVERTED_BLOCK}` },
+    },
+  }
+  return { pin: pin as unknown as NftPin, statements }
+}
+
+const tokensOf = async (pin: NftPin, place: string, number?: number) =>
+  Number(
+    (
+      await selectCounts(pin, {
+        ...placeOfTotal('account', address(place)),
+        ...{ columns: ['tokens', 'others'] },
+        ...(number === undefined ? {} : { number }),
+      })
+    )?.first ?? -1,
+  )
+
+test('a fold is one partition of each table, which its standing names', async () => {
+  const { warehouse } = stores()
+  for (const { chain, start } of FOLDS) {
+    const partitions = await Promise.all(FOLDED_TABLES.map((table) => partitionOf(warehouse, { table, chain, start })))
+    expect(new Set(partitions).size).toBe(1)
+    const [row] = await warehouse.query<{ folds: string[] }>(
+      `SELECT groupUniqArray(concat(chain, ' ', toString(start))) AS folds FROM nft_totals
+       WHERE ${foldSql({ standing: { partition: partitions[0] } as never })}`,
+    )
+    expect(row?.folds).toEqual([`${chain} ${start}`])
+  }
+  // Of several folds that which ends latest answers; of equal ones the one that begins first.
+  const standings = new NftStandings(warehouse)
+  for (const { chain, start } of [FOLDS[0], FOLDS[2]]) {
+    const standing = await standings.of(chain)
+    expect(standing).toMatchObject({
+      start,
+      partition: await partitionOf(warehouse, { table: 'nft_blocks', chain, start }),
+    })
+  }
+})
+
+test('totals of accounts that changed a few times are found in one statement, each as of its block', async () => {
+  const { pin, statements } = await givenPin(FOLDS[0], 1_000_000)
+  // The block of number 20 is reverted: what was held before it counts.
+  const asked = [
+    ...[['1a', 9, -1] as const, ['1a', 10, 10] as const, ['2b', 25, 10] as const],
+    ...[['2b', undefined, 30] as const, ['3c', 399, 390] as const, ['4d', undefined, 1_260] as const],
+  ]
+  const found = await Promise.all(asked.map(([place, number]) => tokensOf(pin, place, number)))
+  expect(found).toEqual(asked.map(([, , tokens]) => tokens))
+  expect(statements).toHaveLength(1)
+})
+
+test('where totals of all together have too many rows each is looked for by itself, and the ones with many from the beginning', async () => {
+  const { pin, statements } = await givenPin(FOLDS[1], 1_000_000)
+  const ask = async (number: number) =>
+    await Promise.all(['2b', '5e', '6f'].map((place) => tokensOf(pin, place, number)))
+  expect(await ask(6_999)).toEqual([31, 6_991, 6_991])
+  expect(statements).toHaveLength(1 + 3)
+  statements.length = 0
+  expect(await ask(7_001)).toEqual([31, 7_001, 7_001])
+  // Those with few rows together, and one statement for each of the others.
+  expect(statements).toHaveLength(1 + 2)
+  statements.length = 0
+  expect(await ask(15_000)).toEqual([31, 7_001, 15_001])
+  expect(statements).toHaveLength(3)
+})
