@@ -36,34 +36,33 @@ const KEPT_MAX = 10_000
 export async function selectCounts(pin: NftPin, place: CountsPlace): Promise<Counts | undefined> {
   const { counts, key, newest } = openCounts(pin, place)
   if (counts.has(key)) return counts.get(key)
-  const usual = place.total === undefined ? 'many' : await selectUsual(pin, { ...newest, total: place.total })
+  const usual = await selectUsual(pin, newest)
   const found = usual === 'many' ? await selectNewestRow<Counts>(pin, { ...newest, kind: 'counts' }) : usual
   keepCounts(counts, key, found)
   return found
 }
 
-/** The same of many, in their order: in one statement. */
+/** The same of many, in their order. */
 export async function selectManyCounts(
   pin: NftPin,
   places: readonly CountsPlace[],
 ): Promise<readonly (Counts | undefined)[]> {
   const opened = places.map((place) => openCounts(pin, place))
   const unknown = opened.filter(({ counts, key }) => !counts.has(key))
-  const rows = await selectNewestRows<Counts>(
-    pin,
-    unknown.map(({ newest }) => newest),
-  )
-  const found = new Map(unknown.map(({ key }, i) => [key, rows[i]]))
+  const usual = await Promise.all(unknown.map(({ newest }) => selectUsual(pin, newest)))
+  const others = unknown.filter((_, i) => usual[i] === 'many').map(({ newest }) => newest)
+  const rows = (await selectNewestRows<Counts>(pin, others)).values()
+  const found = new Map(usual.map((one, i) => [unknown[i]?.key, one === 'many' ? rows.next().value : one]))
   for (const { counts, key } of unknown) keepCounts(counts, key, found.get(key))
   return opened.map(({ counts, key }) => (found.has(key) ? found.get(key) : counts.get(key)))
 }
 
-function openCounts(pin: NftPin, { columns: [first, second], table, where, number }: CountsPlace) {
+function openCounts(pin: NftPin, { columns: [first, second], table, where, number, total }: CountsPlace) {
   const { standing, snapshot } = pin
   const counts = counted.get(standing) ?? new Map<string, Counts | undefined>()
   counted.set(standing, counts)
   const columns = `${first} AS first, ${second ?? '0'} AS second`
-  const newest = { table, where, columns, number: number ?? snapshot.number }
+  const newest = { table, where, columns, number: number ?? snapshot.number, total }
   return { counts, newest, key: [table, columns, newest.number, where].join(' ') }
 }
 
@@ -86,15 +85,17 @@ interface UsualRow extends Counts {
 }
 
 interface Usual extends Pick<Required<KeyPlace>, 'table' | 'columns' | 'number'> {
-  readonly total: Total
+  readonly total: Total | undefined
 }
 
 /** Of a total that has changed a few times, found together with those of other questions, whatever blocks they are about. */
 async function selectUsual(
   pin: NftPin,
-  { table, columns, number, total: { kind, key, other } }: Usual,
+  { table, columns, number, total }: Usual,
 ): Promise<Counts | undefined | 'many'> {
+  if (total === undefined) return 'many'
   const { chain, standing, warehouse } = pin
+  const { kind, key, other } = total
   const name = [chain, standing.start, kind, key, other].join(' ')
   if (withMany.has(name)) return 'many'
   const rows = await lookUpKeys<UsualRow>(

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { keysSql } from '../../api/http/lookups.ts'
 import type { NftPin } from '../../api/nft/asking.ts'
-import { selectCounts } from '../../api/nft/counts.ts'
+import { selectCounts, selectManyCounts } from '../../api/nft/counts.ts'
 import { foldSql } from '../../api/nft/literals.ts'
 import { NftStandings } from '../../api/nft/standing.ts'
 import { placeOfTotal } from '../../api/nft/totals.ts'
@@ -131,4 +131,20 @@ test('where totals of all together have too many rows each is looked for by itse
   statements.length = 0
   expect(await ask(15_000)).toEqual([31, 7_001, 15_001])
   expect(statements).toHaveLength(3)
+})
+
+test('so it is with totals that one question asks for, in its order', async () => {
+  const { pin, statements } = await givenPin(FOLDS[2], 6_995)
+  const placesOf = (places: readonly string[]) =>
+    places.map((place) => ({ ...placeOfTotal('account', address(place)), columns: ['tokens', 'others'] as const }))
+  const ask = async (places: readonly string[]) => {
+    const found = await selectManyCounts(pin, placesOf(places))
+    return found.map((row) => Number(row?.first ?? -1))
+  }
+  expect(await ask(['6f', '2b', '99', '3c', '5e'])).toEqual([6_992, 32, -1, 402, 6_992])
+  expect(statements).toHaveLength(1)
+  // All of them together had too many rows, so that they were selected one by one; those that changed a few times are found together.
+  statements.length = 0
+  expect(await ask(['4d', '1a'])).toEqual([1_262, 12])
+  expect(statements).toHaveLength(1)
 })
