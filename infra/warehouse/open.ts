@@ -118,8 +118,8 @@ type Asked = BaseQueryParams & { readonly query: string }
 
 /** What a query writes, in one piece. */
 async function readBytes(client: ClickHouseClient, format: string, { query, ...asked }: Asked): Promise<Buffer> {
-  const { stream } = await client.exec({ query: `${query}\nFORMAT ${format}`, ...asked })
-  return await bytesOf(stream)
+  const { stream } = await client.exec({ query: `${query.replace(/[;\s]+$/, '')}\nFORMAT ${format}`, ...asked })
+  return await bytesOf(stream, asked.abort_signal)
 }
 
 interface Opening {
@@ -200,7 +200,19 @@ function openServer(location: WarehouseServer, mayCreate: boolean): Engine {
       return toClient(database)
     },
     // The client puts parameters of a statement that is no query into its address, where long lists of keys do not fit.
-    select: async (client, asked) => await (await client.query({ ...asked, format: 'JSONEachRow' })).json(),
+    async select<Row>(client: ClickHouseClient, asked: Asked) {
+      const { abort_signal: signal } = asked
+      const result = await client.query({ ...asked, format: 'JSONEachRow' })
+      // The client hears of an abort until the answer begins.
+      const stop = (): void => result.close()
+      signal?.addEventListener('abort', stop, { once: true })
+      try {
+        signal?.throwIfAborted()
+        return await result.json<Row>()
+      } finally {
+        signal?.removeEventListener('abort', stop)
+      }
+    },
     [Symbol.asyncDispose]: () => Promise.resolve(),
   }
 }

@@ -257,6 +257,11 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
       expect(row?.v).toEqual(expected)
     })
 
+    test('a query may end with a semicolon', async () => {
+      expect(await warehouse.query('SELECT toUInt8(1) AS a;\n')).toEqual([{ a: 1 }])
+      expect([...(await warehouse.queryWords('SELECT toUInt32(1) AS a; '))]).toEqual([1])
+    })
+
     const keysOf = (count: number) => Array.from({ length: count }, (_, at) => `0x${at.toString(16).padStart(96, '0')}`)
 
     test('binds a list of as many keys as are asked for at once', async () => {

@@ -1,11 +1,11 @@
 import { beforeAll, expect, test } from 'vitest'
 import { keysSql } from '../../api/http/lookups.ts'
 import type { NftPin } from '../../api/nft/asking.ts'
-import { selectCounts, selectManyCounts } from '../../api/nft/counts.ts'
+import { type CountsPlace, selectCounts, selectManyCounts } from '../../api/nft/counts.ts'
 import { foldSql } from '../../api/nft/literals.ts'
 import { NftStandings } from '../../api/nft/standing.ts'
 import { placeOfTotal } from '../../api/nft/totals.ts'
-import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
+import { FOLDED_TABLES, type TotalKind } from '../../schemas/tables/nft.ts'
 import { partitionOf } from './fold-partition.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
@@ -33,6 +33,13 @@ beforeAll(async () => {
            leftPad(toString(block), 32, '0'), block + ${nth}, 5 FROM numbers(${rows})`,
         { chain },
       )
+    await warehouse.command(
+      `INSERT INTO nft_totals (chain, start, kind, key, other, block_number, block_hash, tokens, others, sent, received, received_singles)
+       SELECT {chain:String}, ${start}, kind, unhex('${address('1a')}'), unhex(other), 50, leftPad('50', 32, '0'), tokens, 7, 8, 9, 10
+       FROM values('kind String, other String, tokens UInt64', ('contract', '${address('00')}', 1), ('contract_account', '${address('2b')}', 2),
+         ('contract_account', '${address('3c')}', 3), ('account_contract', '${address('2b')}', 4))`,
+      { chain },
+    )
   }
 })
 
@@ -147,4 +154,36 @@ test('so it is with totals that one question asks for, in its order', async () =
   statements.length = 0
   expect(await ask(['4d', '1a'])).toEqual([1_262, 12])
   expect(statements).toHaveLength(1)
+})
+
+test('totals of whatever kind are found together, and each has its own', async () => {
+  const { pin, statements } = await givenPin(FOLDS[0], 1_000_000)
+  const place = (kind: TotalKind, other?: string) =>
+    placeOfTotal(kind, address('1a'), ...(other === undefined ? [] : [address(other)]))
+  const ask = async (columns: CountsPlace['columns'], asked: ReturnType<typeof place>) => {
+    const row = await selectCounts(pin, { ...asked, columns })
+    return row === undefined ? undefined : [row.first, row.second].map(Number)
+  }
+  expect(
+    await Promise.all([
+      ask(['tokens', 'others'], place('contract')),
+      ask(['others'], place('contract')),
+      ask(['tokens'], place('contract_account', '2b')),
+      ask(['tokens'], place('contract_account', '3c')),
+      ask(['tokens', 'others'], place('account_contract', '2b')),
+      ask(['tokens'], place('account_contract', '3c')),
+      ask(['tokens', 'others'], place('account')),
+    ]),
+  ).toEqual([[1, 7], [7, 0], [2, 0], [3, 0], [4, 7], undefined, [10, 5]])
+  expect(statements).toHaveLength(1)
+  expect(
+    await Promise.all([
+      ask(['sent', 'sent_singles'], place('contract')),
+      ask(['received', 'received_singles'], place('contract_account', '3c')),
+    ]),
+  ).toEqual([
+    [8, 0],
+    [9, 10],
+  ])
+  expect(statements).toHaveLength(2)
 })

@@ -46,7 +46,28 @@ test('a stream that fails, or ends early, is no result', async () => {
   await expect(results[1]).rejects.toThrow('ended early')
 })
 
-test('words are whole', () => {
-  expect([...toWords(Buffer.from([1, 0, 0, 0, 2, 0, 0, 0]))]).toEqual([1, 2])
+test('so is one that has ended before, and one whose signal aborts', async () => {
+  const closed = new Readable({ read() {} })
+  closed.destroy()
+  await new Promise((resolve) => closed.on('close', resolve))
+  await expect(bytesOf(closed)).rejects.toThrow('ended early')
+  const gone = new AbortController()
+  const open = () => new Readable({ read() {} })
+  const reading = bytesOf(open(), gone.signal)
+  gone.abort()
+  await expect(reading).rejects.toThrow('ended early')
+  await expect(bytesOf(open(), gone.signal)).rejects.toThrow('ended early')
+})
+
+test('words are whole, and lie where longer ones may be read, wherever their bytes came from', () => {
+  for (const offset of [0, 1, 4, 8]) {
+    const bytes = Buffer.from(new ArrayBuffer(48), offset, 40)
+    for (let at = 0; at < 40; at += 4) bytes.writeUInt32LE(at, at)
+    const words = toWords(bytes)
+    expect([...words]).toEqual([0, 4, 8, 12, 16, 20, 24, 28, 32, 36])
+    expect(new BigInt64Array(words.buffer, words.byteOffset, words.length / 2)[0]).toBe(4n << 32n)
+  }
+  // Those of a small answer do not keep what it shared its memory with.
+  expect(toWords(Buffer.from(new ArrayBuffer(65_536), 0, 8)).buffer.byteLength).toBe(8)
   expect(() => toWords(Buffer.alloc(5))).toThrow('no whole words')
 })
