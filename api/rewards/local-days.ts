@@ -132,8 +132,10 @@ async function localDaysOf(
   if (offsetSec === DAY_OFFSET_SEC) return stored.filter(({ level }) => isAnchored(level))
   const levels = new Map<string, DayLevel>()
   for (const { day, validator_index, level } of stored) levels.set(`${validator_index} ${parseDay(day)}`, level)
-  const levelOf = (index: number, local: LocalDay) => {
-    const own = local.utc8.map((day) => levels.get(`${index} ${day}`))
+  /** Before a day that it joined on there is none of it. */
+  const levelOf = (index: number, { utc8: whole }: LocalDay, hasJoined: boolean) => {
+    const told = whole.map((day) => levels.get(`${index} ${day}`))
+    const own = hasJoined ? told.slice(told.findIndex((level) => level !== undefined)) : told
     if (!own.every(isAnchored)) return undefined
     return own.includes('anchored') ? 'anchored' : 'agreed'
   }
@@ -146,12 +148,13 @@ async function localDaysOf(
   const byDay = new Map(closed.map((local) => [formatDay(local.day), local]))
   return sums.flatMap(({ flows_gwei, ...sum }): readonly ValidatorDayRow[] => {
     const local = byDay.get(sum.day)
-    const level = local === undefined ? undefined : levelOf(sum.validator_index, local)
-    if (local === undefined || level === undefined) return []
+    if (local === undefined) return []
     // Who joins within the day begins it with nothing; where a balance is only lacking, something is left unexplained.
-    const start = balances(sum.validator_index, startSlotOf(local)) ?? 0n
+    const known = balances(sum.validator_index, startSlotOf(local))
+    const level = levelOf(sum.validator_index, local, known === undefined)
     const end = balances(sum.validator_index, local.lastSlot)
-    if (end === undefined) return []
+    if (level === undefined || end === undefined) return []
+    const start = known ?? 0n
     const residual = end - start - BigInt(sum.cl_reward_gwei) - BigInt(flows_gwei)
     if (residual !== 0n) return []
     const amounts = { balance_start_gwei: String(start), balance_end_gwei: String(end), residual_gwei: '0' }

@@ -171,8 +171,8 @@ test.each(OFFSETS)(
     for (const [date, first, last] of expected) {
       const day = localDays.find((one) => one.date === date)
       const balances = (slot: number) => devnet.history.slot(slot)?.balances ?? []
-      // Its first day begins with nothing; the UTC+8 day before, up to slot 44, does not have it, nor has a day that lies in that one too.
-      const isJoined = balances(last).length > JOINER.index && startOf(first) > 44
+      // Its first day begins with nothing, whichever UTC+8 days before it the day lies in.
+      const isJoined = balances(last).length > JOINER.index
       const own = [...Array(GENESIS_TRACKED).keys(), ...(isJoined ? [JOINER.index] : [])]
       const sum = (slot: number) => own.reduce((gwei, index) => gwei + BigInt(balances(slot)[index] ?? 0), 0n)
       const flows = FLOWS.reduce((gwei, flow) => gwei + BigInt(day?.performance.components[flow]?.gwei ?? 0), 0n)
