@@ -72,7 +72,7 @@ export class NftQuestions {
   read(operation: NftOperation, args: Arguments): Arguments {
     const read = readers.get(operation) ?? nftParameterReader(operation.route.parameters)
     readers.set(operation, read)
-    const given = read({}, JSON.stringify(snakeKeys(args)))
+    const given = read({}, JSON.stringify(snakeKeys(args), inWords))
     if (given.status === 'refused') throw new RefusedNft(given)
     return given.values
   }
@@ -143,3 +143,7 @@ function snakeKeys(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [snakeCase(name), snakeKeys(one)]))
 }
+
+/** A number beyond all that JSON has is told as what it is: `null`, which it would be, is what was not given. */
+const inWords = (_key: string, value: unknown): unknown =>
+  typeof value === 'number' && !Number.isFinite(value) ? String(value) : value

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { ValidAt } from '../../schemas/routes/nft/fields.ts'
 import { type AnyNftRoute, type NftRefusal, type NftRoute, refuseNft } from '../../schemas/routes/nft/nft-route.ts'
@@ -96,8 +96,6 @@ export interface Asking {
   readonly chain: string
   readonly warehouse: LookupReader
   readonly values: Readonly<Record<string, unknown>>
-  /** Of the answer, in memory. */
-  readonly key: string
 }
 
 /** What an operation's handler needs. Throws RefusedNft where there is no such block or page. */
@@ -204,9 +202,12 @@ export async function isOfOneChain(standings: NftStandings, { standing, snapshot
   return isFinal || (await standings.isUnreverted(chain, standing))
 }
 
+/** 132 bits. */
+const ETAG_CHARACTERS = 22
+
 /** Asks again where a block was reverted meanwhile: no answer has rows of two branches. */
 export async function ask(asking: Asking): Promise<SentAnswer> {
-  const { standings, operation, chain, values, key } = asking
+  const { standings, operation, chain, values } = asking
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     if (tries > 0) standings.forget(chain)
     const { scope, found } = await beginScope(asking)
@@ -217,14 +218,15 @@ export async function ask(asking: Asking): Promise<SentAnswer> {
     const result = isOfBlock ? early : await operation.handle(values, scope)
     if (!(await isOfOneChain(standings, scope))) continue
     if (result.status === 'refused') throw new RefusedNft(result)
-    const etag = createHash('sha256').update(`${scope.standing.position} ${key}`).digest('base64url').slice(0, 22)
+    const body = JSON.stringify(result.body)
     return {
       httpStatus: 200,
       type: 'application/json; charset=utf-8',
-      body: JSON.stringify(result.body),
+      body,
       isKept: true,
       headers: {
-        etag: `W/"${etag}"`,
+        // That of a block of the past is the same at the next head.
+        etag: `W/"${hash('sha256', body, 'base64url').slice(0, ETAG_CHARACTERS)}"`,
         'x-valid-at': formatValidAt(toValidAt(scope.snapshot)),
         'cache-control': 'private, no-cache',
       },

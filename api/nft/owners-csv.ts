@@ -25,7 +25,7 @@ export const streamOwnersCsv: Streaming = async (request: FastifyRequest, reply:
   const signal = goneSignal(reply, STREAM_MS_MAX)
   // Each read has a budget of its own.
   const budget = () => openBudget({ ...parts, account, signal })
-  const scope = await openScope({ ...asked, chain: chainOf(request).names.name, warehouse: budget(), key: '' })
+  const scope = await openScope({ ...asked, chain: chainOf(request).names.name, warehouse: budget() })
   const { contract_address: contract } = values as { readonly contract_address: string }
   const { from_block, is_whole } = await coverageOf(scope, { asked: [contract] })
   const lines = linesOf(standings, { contract, isWhole: is_whole }, () => ({ ...scope, warehouse: budget() }))

@@ -2,6 +2,7 @@ import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
 import type { NftForm } from '../../schemas/routes/nft/fields.ts'
 import { type NftRefusal, refuseNft } from '../../schemas/routes/nft/nft-route.ts'
+import { doubledMember } from '../http/doubled-member.ts'
 import { faultWords } from '../http/fault-words.ts'
 import { meantHint } from '../http/meant-name.ts'
 
@@ -61,6 +62,8 @@ export function nftParameterReader(schema: TObject): ReadNftParameters {
     }
     const json = parseExact(body ?? '')
     if (json === undefined) return refuseNft(400, 'the body is not a JSON object')
+    const doubled = body === undefined ? undefined : doubledMember(body)
+    if (doubled !== undefined) return refuseNft(400, moreThanOnce(doubled.slice(0, DETAIL_CHARACTERS_MAX)))
     for (const [key, value] of Object.entries(json)) {
       const refusal = add(key, value, false)
       if (refusal !== undefined) return refusal
@@ -87,6 +90,8 @@ export function nftParameterReader(schema: TObject): ReadNftParameters {
     return { status: 'read', values }
   }
 }
+
+const moreThanOnce = (name: string): string => `${name} is given more than once`
 
 function notOfIt(key: string, names: readonly string[]): string {
   return `${key.slice(0, DETAIL_CHARACTERS_MAX)} is no parameter of it${meantHint(key, names)}`
@@ -136,9 +141,11 @@ function readProperty(name: string, property: TSchema, given: readonly Given[]):
   const [first, second] = given
   if (first === undefined) return { status: 'read', value: 'default' in property ? property.default : undefined }
   if (!isArray(property)) {
-    if (second !== undefined) return refuseNft(400, `${name} is given more than once`)
+    if (second !== undefined) return refuseNft(400, moreThanOnce(name))
     return readOne(name, property, first.value)
   }
+  // A name that a query has again adds to its list; what the body has beside it may be meant otherwise.
+  if (given.some(({ isQuery }) => isQuery !== first.isQuery)) return refuseNft(400, moreThanOnce(name))
   const items: unknown[] = []
   for (const { value, isQuery } of given) {
     for (const item of isQuery ? itemsOf(value as string) : Array.isArray(value) ? value : [value]) {

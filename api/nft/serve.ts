@@ -164,7 +164,7 @@ async function answer(request: FastifyRequest, reply: FastifyReply, serving: Ser
   const question = { key, position: standing.position, signal: begin() }
   const sent = await parts.answers.of(question, (signal) => {
     const warehouse = openBudget({ ...parts, account, signal })
-    return ask({ standings, operation, chain, warehouse, values: given.values, key })
+    return ask({ standings, operation, chain, warehouse, values: given.values })
   })
   return sendKept(request, reply, sent)
 }

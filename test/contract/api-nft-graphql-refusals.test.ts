@@ -20,6 +20,8 @@ describe('refusals', () => {
     ],
     [`nft { owner(address: "${ANN}") { tokens(pageSize: 101) { totalCount } } }`, /page_size/],
     [`nft { transfers(order: "sideways") { totalCount } }`, /order/],
+    [`nft { transfers(fromBlock: 1e400) { totalCount } }`, /from_block is not an integer below 2\^53/],
+    [`nft { transfers(toBlock: -1e400) { totalCount } }`, /to_block is not an integer below 2\^53/],
     [`nft { transfers(category: ["ERC20"]) { totalCount } }`, /category/],
     [`nft { transfers(contractAddresses: []) { totalCount } }`, /contract_addresses is empty/],
     [

@@ -2,7 +2,7 @@ import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { Compile } from 'typebox/schema'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { URL_CHARACTERS_MAX } from '../../api/http/limits.ts'
 import { openApi } from '../../api/http/server.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
@@ -363,6 +363,21 @@ describe('what contracts and tokens say of themselves', () => {
 })
 
 describe('answers that nothing has changed since', () => {
+  test('of a block of the past are the same ones at the next state of the chain', async () => {
+    const path = `${base()}/isHolderOfContract?contract_address=${ART}&wallet=${ANN}&block=${HEAD - 1}`
+    const first = await ask(path)
+    const etag = first.headers.get('etag') as string
+    await nft.warehouse.command(
+      `INSERT INTO nft_metadata_positions (chain, kind, bucket, version) SELECT DISTINCT chain, 'tokens', 7, 1 FROM nft_blocks`,
+    )
+    // Answers are made anew when the state has moved, which is looked at now and then.
+    await vi.waitFor(async () => {
+      await ask(`${base()}/isHolderOfContract?contract_address=${ART}&wallet=${ANN}`)
+      expect(await ask(path, { headers: { 'if-none-match': etag } })).toMatchObject({ status: 304, body: undefined })
+    })
+    expect((await ask(path)).headers.get('etag')).toBe(etag)
+  })
+
   test('are not sent again', async () => {
     const path = `${base()}/isHolderOfContract?contract_address=${ART}&wallet=${ANN}`
     const first = await ask(path)
@@ -377,6 +392,29 @@ describe('answers that nothing has changed since', () => {
     const posted = (await ask(list, init)).headers.get('etag') as string
     expect((await ask(list, { ...init, headers: { 'if-none-match': posted } })).status).toBe(200)
   })
+})
+
+test.each([
+  ['', '{"max_count":1,"max_count":2}', 'max_count'],
+  ['', '{"category":["ERC721"],"category":["ERC1155"]}', 'category'],
+  ['', '{"cat\\u0065gory":["ERC721"],"category":["ERC1155"]}', 'category'],
+  ['?max_count=1', '{"max_count":1}', 'max_count'],
+  ['?category=ERC721', '{"category":["ERC1155"]}', 'category'],
+  ['?order=asc&order=asc', '', 'order'],
+])('what is given more than once is refused: %s %s', async (query, body, name) => {
+  const method = 'POST'
+  expect(await ask(`${base()}/getAssetsTransfer${query}`, { method, ...(body === '' ? {} : { body }) })).toMatchObject({
+    status: 400,
+    body: { detail: `${name} is given more than once` },
+  })
+})
+
+test('lists of a query are joined', async () => {
+  const ofBoth = await get('getContractMetadataBatch', `contract_addresses=${ART}&contract_addresses=${COINS}`)
+  expect(ofBoth.body.map(({ contract_address }: { contract_address: string }) => contract_address)).toEqual([
+    ART,
+    COINS,
+  ])
 })
 
 test.each(['1', '[]', '"text"', 'true'])('a body that is %s is none', async (body) => {

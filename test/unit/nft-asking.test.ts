@@ -29,7 +29,7 @@ function given(handle: (scope: NftScope) => Promise<object>) {
     ...isHolderOfContract,
     handle: async (_values, scope) => ({ status: 'answered', body: await handle(scope) }),
   }
-  const answer = ask({ standings, operation, chain: 'mainnet', warehouse, values: { block: '5' }, key: '' })
+  const answer = ask({ standings, operation, chain: 'mainnet', warehouse, values: { block: '5' } })
   return { answer, findBlock, statements }
 }
 

@@ -118,16 +118,21 @@ describe('the API, of metadata', () => {
       })
   })
 
-  test('has another ETag when something was read', async () => {
-    const path = `getNFTMetadata?contract_address=${ART}&token_id=1`
-    const { etag } = await ask(path)
-    expect((await ask(path)).etag).toBe(etag)
+  test('has another ETag when what it tells was read again, and no other', async () => {
+    const [read, failed] = [1, 2].map((id) => `getNFTMetadata?contract_address=${ART}&token_id=${id}`) as [
+      string,
+      string,
+    ]
+    const [ofRead, ofFailed] = [(await ask(read)).etag, (await ask(failed)).etag]
+    expect((await ask(failed)).etag).toBe(ofFailed)
     world.recently = new Recently(() => world.nowMs)
     world.nowSec += 60
     world.answer = () => answered('{"name":"Two"}')
     await world.run(ART, 'unread', 1, 'mainnet')
-    const after = await ask(path)
-    expect(after.etag).not.toBe(etag)
+    const after = await ask(failed)
+    expect(after.body.metadata.title).toBe('Two')
+    expect(after.etag).not.toBe(ofFailed)
+    expect((await ask(read)).etag).toBe(ofRead)
   })
 
   test('asks for a token, or a contract, to be read again, and does not wait', async () => {
