@@ -63,6 +63,8 @@ export class Derivation {
   readonly #wanted: Wanted
   /** They stay the same for as long as a chain is there. */
   #clocks = new Map<string, ChainClock>()
+  /** Chains that had none, by what was written before it was looked for: each block of a chain without a beacon chain asks. */
+  readonly #clockless = new Map<string, number>()
 
   constructor(warehouse: Warehouse, wanted: Wanted) {
     this.#warehouse = warehouse
@@ -177,9 +179,12 @@ export class Derivation {
     const clocks = this.#clocks
     const known = clocks.get(chain)
     if (known !== undefined) return known
+    const writes = this.#warehouse.writesOf?.(['chains'])
+    if (writes !== undefined && writes === this.#clockless.get(chain)) return undefined
     const clock = await chainClock(this.#warehouse, chain)
     // Into the map that the question began with: it may have been forgotten meanwhile.
     if (clock !== undefined) clocks.set(chain, clock)
+    else if (writes !== undefined) this.#clockless.set(chain, writes)
     return clock
   }
 }
@@ -217,9 +222,13 @@ export async function runDeriveDay(
 
 /** Folds what is there of a chain. */
 export async function runFoldNft(warehouse: Warehouse, { chain }: FoldNftInput, signal: AbortSignal): Promise<number> {
+  // Of no table: of statements that may change any, as those do that drop rows.
+  const drops = warehouse.writesOf?.([])
   const folded = await foldChain(warehouse, chain, signal)
+  const isUndisturbed = folded === 0 || (drops !== undefined && drops === warehouse.writesOf?.([]))
   // The chain was removed: what was folded of its rows while they were dropped goes too.
-  if (folded > 0 && !(await foldable(warehouse)).includes(chain)) await dropPartitions(warehouse, FOLDED_TABLES, chain)
+  if (!isUndisturbed && !(await foldable(warehouse)).includes(chain))
+    await dropPartitions(warehouse, FOLDED_TABLES, chain)
   return folded
 }
 

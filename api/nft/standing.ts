@@ -57,36 +57,76 @@ const OF_CHAIN = `chain = ${CHAIN}`
 const REVERTS = 'toString((count(), sum(cityHash64(block_hash, is_reverted, version))))'
 const TOLD_REVERTS = `FROM reverted_blocks WHERE ${OF_CHAIN}`
 
-// What a table has of a chain, or of a fold, is counted without reading it: both are in its partitions.
-const FACTS = [
-  `SELECT 'start' AS part, concat(toString(start), ' ', partitionID(${CHAIN}, start)) AS value
-   FROM (SELECT start FROM nft_blocks WHERE ${OF_CHAIN} GROUP BY start)`,
-  `SELECT 'final', toString(block_number) FROM execution_finality FINAL WHERE ${OF_CHAIN}`,
-  `SELECT 'final', toString(execution_block_number) FROM (
-     SELECT execution_block_number FROM finalized_blocks WHERE ${OF_CHAIN} ORDER BY slot DESC LIMIT 1
-   )`,
-  `SELECT 'reverts', ${REVERTS} ${TOLD_REVERTS}`,
-  `SELECT 'odd', toString(count()) FROM nft_odd_logs WHERE ${OF_CHAIN}`,
-  `SELECT 'exchanges', toString((count(), sum(cityHash64(started, version)))) FROM rebuild_exchanges`,
-  `SELECT 'log', log_id FROM (SELECT log_id FROM filled_from ORDER BY since DESC LIMIT 1)`,
-  `SELECT toString(kind), toString(sum(newest)) FROM (
-     SELECT kind, bucket, max(version) AS newest FROM nft_metadata_positions WHERE ${OF_CHAIN} GROUP BY kind, bucket
-   ) GROUP BY kind`,
-].join(' UNION ALL ')
+interface Fact {
+  /** What it is made of. */
+  readonly tables: readonly string[]
+  /** Rows of `part`, where it has several, and `value`. What a table has of a chain, or of a fold, is counted without reading it: both are in its partitions. */
+  readonly sql: string
+}
 
-const RECENT = `
+/** What is told of a chain beside its newest blocks. */
+const FACTS = {
+  starts: {
+    tables: ['nft_blocks'],
+    sql: `SELECT '' AS part, concat(toString(start), ' ', partitionID(${CHAIN}, start)) AS value
+      FROM (SELECT start FROM nft_blocks WHERE ${OF_CHAIN} GROUP BY start)`,
+  },
+  final: {
+    tables: ['execution_finality', 'finalized_blocks'],
+    sql: `SELECT '' AS part, toString(block_number) AS value FROM execution_finality FINAL WHERE ${OF_CHAIN}
+      UNION ALL SELECT '', toString(execution_block_number) FROM (
+        SELECT execution_block_number FROM finalized_blocks WHERE ${OF_CHAIN} ORDER BY slot DESC LIMIT 1
+      )`,
+  },
+  reverts: { tables: ['reverted_blocks'], sql: `SELECT '' AS part, ${REVERTS} AS value ${TOLD_REVERTS}` },
+  odd: {
+    tables: ['nft_odd_logs'],
+    sql: `SELECT '' AS part, toString(count()) AS value FROM nft_odd_logs WHERE ${OF_CHAIN}`,
+  },
+  exchanges: {
+    tables: ['rebuild_exchanges'],
+    sql: `SELECT '' AS part, toString((count(), sum(cityHash64(started, version)))) AS value FROM rebuild_exchanges`,
+  },
+  log: {
+    tables: ['filled_from'],
+    sql: `SELECT '' AS part, log_id AS value FROM (SELECT log_id FROM filled_from ORDER BY since DESC LIMIT 1)`,
+  },
+  metadata: {
+    tables: ['nft_metadata_positions'],
+    sql: `SELECT toString(kind) AS part, toString(sum(newest)) AS value FROM (
+        SELECT kind, bucket, max(version) AS newest FROM nft_metadata_positions WHERE ${OF_CHAIN} GROUP BY kind, bucket
+      ) GROUP BY kind`,
+  },
+  weak: {
+    tables: ['weak_blocks'],
+    sql: `SELECT '' AS part, toString(count() > 0) AS value FROM (SELECT 1 FROM weak_blocks WHERE ${OF_CHAIN} LIMIT 1)`,
+  },
+} as const satisfies Readonly<Record<string, Fact>>
+type FactName = keyof typeof FACTS
+const FACT_NAMES = Object.keys(FACTS) as FactName[]
+
+const recentSql = (notReverted: string): string => `
 SELECT block_number AS number, concat('0x', lower(hex(block_hash))) AS hash, concat('0x', lower(hex(parent_hash))) AS parent,
   toUnixTimestamp(time) AS time_sec
 FROM nft_blocks
-WHERE ${OF_CHAIN} AND start = {start:UInt64} AND block_hash NOT IN (${REVERTED_SQL})
+WHERE ${OF_CHAIN} AND start = {start:UInt64} AND ${notReverted}
 ORDER BY block_number DESC LIMIT ${RECENT_BLOCKS}`
 
 /** What a look reads. */
-const LOOKED_AT = [
-  ...['nft_blocks', 'execution_finality', 'finalized_blocks', 'reverted_blocks', 'nft_odd_logs', 'rebuild_exchanges'],
-  ...['filled_from', 'nft_metadata_positions', 'weak_blocks'],
-]
-const REVERT_TABLES = ['reverted_blocks']
+const LOOKED_AT = FACT_NAMES.flatMap((name) => FACTS[name].tables)
+const REVERT_TABLES = FACTS.reverts.tables
+
+interface FactRow {
+  readonly fact: FactName
+  readonly part: string
+  readonly value: string
+}
+
+interface ToldFact {
+  /** What was written to its tables before it was asked for; undefined where nobody knows, or something was being written. */
+  readonly writes: number | undefined
+  readonly rows: readonly FactRow[]
+}
 
 interface BlockRow {
   readonly number: string
@@ -100,6 +140,7 @@ export class NftStandings {
   readonly #warehouse: WarehouseReader
   readonly #looks: Looks<NftStanding | undefined>
   readonly #known = new Map<string, NftStanding>()
+  readonly #facts = new Map<string, ReadonlyMap<FactName, ToldFact>>()
   readonly #reverted = new Map<string, { readonly reverts: string; readonly hashes: ReadonlySet<string> }>()
   /** What reverts were written before the last look that found what the standing says. */
   readonly #reverts = new WeakMap<NftStanding, number>()
@@ -136,6 +177,7 @@ export class NftStandings {
 
   /** What was known is not good any more. */
   forget(chain: string): void {
+    this.#facts.delete(chain)
     this.#looks.forget(chain)
   }
 
@@ -147,27 +189,31 @@ export class NftStandings {
   }
 
   async #lookAt(chain: string): Promise<NftStanding | undefined> {
-    const lastStart = this.#known.get(chain)?.start
-    const recent = (start: number) => this.#warehouse.query<BlockRow>(RECENT, { chain, start })
+    const known = this.#known.get(chain)
+    const recent = (start: number, notReverted: string) =>
+      this.#warehouse.query<BlockRow>(recentSql(notReverted), { chain, start })
     // The fold that answered last mostly does so still: its blocks are looked for at the same time.
-    const [rows, ofLast] = await Promise.all([
-      this.#warehouse.query<{ part: string; value: string }>(FACTS, { chain }),
-      lastStart === undefined ? undefined : recent(lastStart),
+    const [facts, ofKnown] = await Promise.all([
+      this.#factsOf(chain),
+      known === undefined ? undefined : recent(known.start, known.notReverted),
     ])
-    const valuesOf = (name: string) => rows.filter(({ part }) => part === name).map(({ value }) => value)
-    const folds = valuesOf('start')
+    const valuesOf = (name: FactName) => facts.get(name)?.rows.map(({ value }) => value) ?? []
+    const folds = valuesOf('starts')
       .map((value) => value.split(' '))
       .map(([start, partition = '']) => ({ start: Number(start), partition }))
       .sort((a, b) => a.start - b.start)
     const [reverts = ''] = valuesOf('reverts')
     const reverted = await this.#revertedAt(chain, reverts)
+    // Without a parameter: it is part of statements that have none.
+    const notReverted = notRevertedSql(
+      [...reverted],
+      REVERTED_SQL.replace(CHAIN, () => textSql(chain)),
+    )
     let answering: ((typeof folds)[number] & { readonly head: Snapshot }) | undefined
     for (const fold of folds) {
       const { start } = fold
-      const early = start === lastStart && ofLast !== undefined ? headOf(ofLast) : undefined
-      // It was looked for before what is told of reverts: one that was told in between is found here.
-      const isGood = early !== undefined && !reverted.has(early.hash.slice(2).toUpperCase())
-      const head = isGood ? early : headOf(await recent(start))
+      const isKnown = start === known?.start && reverts === known.reverts && ofKnown !== undefined
+      const head = headOf(isKnown ? ofKnown : await recent(start, notReverted))
       if (head !== undefined && (answering === undefined || head.number > answering.head.number))
         answering = { ...fold, head }
     }
@@ -177,33 +223,58 @@ export class NftStandings {
       .map(Number)
       .filter((number) => number > 0)
     const finalizedNumber = final.length === 0 ? undefined : Math.min(Math.max(...final), head.number)
-    const others = rows
-      .filter(({ part }) => !['start', 'final'].includes(part))
-      .map(({ part, value }) => `${part} ${value}`)
+    const others = FACT_NAMES.filter((name) => name !== 'starts' && name !== 'final').flatMap((name) =>
+      (facts.get(name)?.rows ?? []).map(({ part, value }) => `${name} ${part} ${value}`),
+    )
     const position = [chain, start, head.hash, finalizedNumber, ...others.sort()].join(' ')
-    const known = this.#known.get(chain)
     if (known?.position === position) return known
-    const weak = await this.#warehouse.query<WeakCheckRow>(WEAK_CHECKS_SQL, {
-      chain,
-      from: start,
-      through: head.number,
-    })
-    const check = weakestCheck(weak)
+    const check = await this.#checkOf(chain, { start, head, weak: facts.get('weak') })
+    const exchanges = valuesOf('exchanges')
+    const readings = (kind: string) =>
+      (facts.get('metadata')?.rows ?? []).filter(({ part }) => part === kind).map(({ value }) => value)
     const standing = {
-      ...{ start, partition, head, finalizedNumber, check, reverts, position },
-      toldContracts: keptOf(known?.toldContracts, [...valuesOf('contracts'), ...valuesOf('exchanges')]),
-      toldTokens: keptOf(known?.toldTokens, [...valuesOf('tokens'), ...valuesOf('exchanges')]),
-      // Without a parameter: it is part of statements that have none.
-      notReverted: notRevertedSql(
-        [...reverted],
-        REVERTED_SQL.replace(CHAIN, () => textSql(chain)),
-      ),
+      ...{ start, partition, head, finalizedNumber, check, reverts, notReverted, position },
+      toldContracts: keptOf(known?.toldContracts, [...readings('contracts'), ...exchanges]),
+      toldTokens: keptOf(known?.toldTokens, [...readings('tokens'), ...exchanges]),
       isReverted: (hash: string) => reverted.has(hash),
       hasOddLogs: valuesOf('odd').some((count) => count !== '0'),
       secret: valuesOf('log')[0] ?? '',
     }
     this.#known.set(chain, standing)
     return standing
+  }
+
+  /** All facts of a chain: in one statement those that may have changed since they were asked for last. */
+  async #factsOf(chain: string): Promise<ReadonlyMap<FactName, ToldFact>> {
+    const told = new Map(this.#facts.get(chain))
+    const writes = new Map(FACT_NAMES.map((name) => [name, this.#warehouse.writesOf?.(FACTS[name].tables)]))
+    const asked = FACT_NAMES.filter((name) => {
+      const before = told.get(name)?.writes
+      return before === undefined || before !== writes.get(name)
+    })
+    if (asked.length === 0) return told
+    const sql = asked
+      .map((name) => `SELECT '${name}' AS fact, part, value FROM (${FACTS[name].sql})`)
+      .join(' UNION ALL ')
+    const rows = await this.#warehouse.query<FactRow>(sql, { chain })
+    for (const name of asked)
+      told.set(name, { writes: writes.get(name), rows: rows.filter(({ fact }) => fact === name) })
+    this.#facts.set(chain, told)
+    return told
+  }
+
+  /** The weakest check of the fold's blocks. Rows of weak ones are written before their blocks are folded. */
+  async #checkOf(
+    chain: string,
+    { start, head, weak }: { readonly start: number; readonly head: Snapshot; readonly weak: ToldFact | undefined },
+  ): Promise<LogsCheck> {
+    const hasNone = weak?.rows.every(({ value }) => value === '0') === true
+    // Nor was one written until the head was found.
+    if (hasNone && weak.writes !== undefined && weak.writes === this.#warehouse.writesOf?.(FACTS.weak.tables))
+      return weakestCheck([])
+    return weakestCheck(
+      await this.#warehouse.query<WeakCheckRow>(WEAK_CHECKS_SQL, { chain, from: start, through: head.number }),
+    )
   }
 
   /** Hashes of reverted blocks, read again where some came or went: a chain has a few of them a day. */

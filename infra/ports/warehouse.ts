@@ -37,7 +37,8 @@ export interface WarehouseReader {
   query<Row>(sql: string, params?: QueryParams, limits?: QueryLimits): Promise<Row[]>
   /**
    * Tells without a statement whether tables were written to: between two calls with one result nobody did. Undefined while somebody
-   * does; there is no such method where others may write who are not heard of.
+   * does; there is no such method where others may write who are not heard of. A statement that may change any table counts for each, and
+   * alone for none.
    */
   writesOf?(tables: readonly string[]): number | undefined
 }

@@ -3,6 +3,7 @@ import type { Place } from './fold-place.ts'
 import { FoldState, keysOf } from './fold-state.ts'
 import type { Block } from './fold-step.ts'
 import type { FoldedRows } from './folded-rows.ts'
+import type { Reverted } from './next-blocks.ts'
 import { JOURNAL_LIMITS, type JournalLimits } from './undo-journal.ts'
 
 // What folds of this process keep in memory, and what tells that it is good no more.
@@ -24,6 +25,10 @@ export interface Known {
   readonly isOnlyFold: boolean
   /** What told of reverts before it was looked up. */
   readonly reverts: string
+  /** Reverted blocks behind the place, where all of them are told. */
+  readonly reverted: Reverted | undefined
+  /** Writes of what a fold is made of before it was looked for what follows, where nothing is left of it; undefined where nobody knows. */
+  readonly seen?: number | undefined
   /** With memory for many rows, where months are folded. */
   readonly folded: FoldedRows | undefined
 }
@@ -62,6 +67,10 @@ export function memoryOf(warehouse: Warehouse, limits = JOURNAL_LIMITS): Memory 
 }
 
 export const notesOf = (warehouse: Warehouse): number | undefined => warehouse.writesOf?.(['nft_blocks'])
+
+/** Of what a fold is made of; rows of a block's logs are written before its parts. */
+const MADE_OF = ['execution_heights', 'execution_log_parts', 'reverted_blocks', 'rebuild_exchanges']
+export const writesOf = (warehouse: Warehouse): number | undefined => warehouse.writesOf?.(MADE_OF)
 
 /** Differs when a block was reverted, or is canonical again. Undefined while somebody writes of it. */
 export async function revertsOf(warehouse: Warehouse, chain: string): Promise<string | undefined> {

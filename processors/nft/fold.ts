@@ -1,13 +1,21 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { bytesOf } from '../../schemas/eth/hex.ts'
-import { CONTRACT_BUCKETS } from '../../schemas/events/execution-logs.ts'
 import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
 import { askNotReverted } from '../../schemas/tables/reverted-blocks.ts'
-import { exchangesOf, forgetState, keepState, memoryOf, notesOf, revertsOf, takeState } from './fold-memory.ts'
+import {
+  exchangesOf,
+  forgetState,
+  keepState,
+  memoryOf,
+  notesOf,
+  revertsOf,
+  takeState,
+  writesOf,
+} from './fold-memory.ts'
 import { earlierPlaceOf, isStillPlace, newestHeight, type Place, parentOfFirst, placeOf } from './fold-place.ts'
 import { type Block, foldStep, NO_TRANSFERS } from './fold-step.ts'
 import { FoldedRows } from './folded-rows.ts'
 import { FILLING_BLOCKS_MIN, mergeLater } from './merges.ts'
+import { askReverted, nextBlocks } from './next-blocks.ts'
 import { UnnotedSteps } from './unnoted-steps.ts'
 
 /** How much is folded at a time. */
@@ -22,6 +30,8 @@ export interface FoldLimits {
   readonly notedTransfers: number
   /** Likewise: of a chain whose blocks hardly move a token, they are in memory until then. */
   readonly notedBlocks: number
+  /** Reverted blocks that are in memory at once, to tell those of a step. */
+  readonly revertedBlocks: number
 }
 
 export const FOLD_LIMITS: FoldLimits = {
@@ -30,6 +40,7 @@ export const FOLD_LIMITS: FoldLimits = {
   besideTransfers: 60_000,
   notedTransfers: 1_000_000,
   notedBlocks: 20_000,
+  revertedBlocks: 10_000,
 }
 
 /**
@@ -75,10 +86,14 @@ async function goOn(warehouse: Warehouse, { chain, signal, limits, isBeside }: G
   const memory = memoryOf(warehouse)
   const knownFolds = isBeside ? memory.earlier : memory.known
   let known = knownFolds.get(chain)
+  // Nothing that was not seen last time: a block is asked for with its header and with its logs, whichever comes last.
+  if (known?.seen !== undefined && known.seen === writesOf(warehouse) && known.notes === notesOf(warehouse))
+    return { blocks: 0, isPreceded: false }
   // Who fails knows nothing.
   knownFolds.delete(chain)
   let { folded, notes, isOnlyFold = false } = known ?? {}
   let [blocks, isPreceded] = [0, false]
+  let seen: number | undefined
   const unnoted = new UnnotedSteps(warehouse, chain)
   const note = async (): Promise<void> => {
     const place = await unnoted.note(folded)
@@ -87,6 +102,7 @@ async function goOn(warehouse: Warehouse, { chain, signal, limits, isBeside }: G
     notes = notesOf(warehouse)
   }
   while (!signal.aborted) {
+    seen = writesOf(warehouse)
     const reverts = await revertsOf(warehouse, chain)
     if (known?.reverts !== reverts) known = undefined
     if (known === undefined) {
@@ -97,9 +113,12 @@ async function goOn(warehouse: Warehouse, { chain, signal, limits, isBeside }: G
     if (place === undefined) break
     const isNoted = unnoted.blocks > 0 || (notes !== undefined && notes === notesOf(warehouse))
     const parentHash = known?.parentHash ?? (await parentOfFirst(warehouse, chain, place.start))
+    const reverted =
+      known?.reverted ??
+      (await askReverted(warehouse, chain, { from: place.through.number, blocksMax: limits.revertedBlocks }))
     const [exchanges, next, isAsKnown] = await Promise.all([
       exchangesOf(warehouse, memory),
-      nextStep(warehouse, chain, { place, parentHash, blocksMax: limits.stepBlocks }),
+      nextBlocks(warehouse, chain, { place, parentHash, blocksMax: limits.stepBlocks, reverted }),
       known === undefined || isNoted || isStillPlace(warehouse, chain, known.place),
     ])
     const { follow, isLast } = next
@@ -150,13 +169,16 @@ async function goOn(warehouse: Warehouse, { chain, signal, limits, isBeside }: G
         : {
             ...{ place: { start, through }, parentHash: parentHash || parentIn(step, start) },
             ...{ notReverted, reverts, folded: kept, notes, isOnlyFold },
+            reverted: reverted.through === Number.POSITIVE_INFINITY ? reverted : undefined,
           }
     // What comes meanwhile is asked for when it is there; of blocks that come in numbers that is many at once.
     const isCut = step.length < follow.length || follow.length === limits.stepBlocks
     if (isBeside || (!isCut && isLast)) break
+    seen = undefined
   }
   await note()
-  if (known !== undefined) knownFolds.set(chain, { ...known, notes, isOnlyFold })
+  if (isPreceded || isBeside) seen = undefined
+  if (known !== undefined) knownFolds.set(chain, { ...known, notes, isOnlyFold, seen })
   return { blocks, isPreceded }
 }
 
@@ -217,91 +239,4 @@ async function withTransfers(
 /** The hash of the block that the fold's first one follows on, where that is in the step. */
 function parentIn([first]: readonly Block[], start: number): string {
   return first?.number === start ? first.parentHash : ''
-}
-
-interface BlockRow {
-  readonly number: string
-  readonly hash: string
-  readonly parent_hash: string
-  readonly time_sec: number
-  readonly log_parts: number
-  readonly version: string
-  readonly reverted_version: string
-  /** Of a block that was read in two ways, those of one that has as many as it was told with last. */
-  readonly parts_there: string
-}
-
-interface Following {
-  /** One on the other, as many as a step may have; none where the next one is not there, or lacks logs. */
-  readonly follow: readonly Block[]
-  /** Whether no blocks are there behind them. */
-  readonly isLast: boolean
-  /** Whether the block before the fold's first one is there. */
-  readonly isPreceded: boolean
-}
-
-interface Asked {
-  readonly place: Place
-  /** Of the block that the fold's first one follows on; empty where nobody knows. */
-  readonly parentHash: string
-  readonly blocksMax: number
-}
-
-async function nextStep(
-  warehouse: Warehouse,
-  chain: string,
-  { place: { start, through }, parentHash, blocksMax }: Asked,
-): Promise<Following> {
-  const rows = await warehouse.query<BlockRow>(
-    `SELECT block_number AS number, toString(block_hash) AS hash, parent_hash, toUnixTimestamp(time) AS time_sec, log_parts,
-       version, reverted_version, parts_there
-     FROM (
-       SELECT * FROM execution_heights FINAL
-       WHERE chain = {chain:String} AND (
-         block_number > {from:UInt64} AND block_number <= {to:UInt64}
-         OR block_number = {before:UInt64} AND block_hash = {parentHash:String} AND log_parts >= 0
-       )
-     ) AS h
-     LEFT JOIN (
-       SELECT block_hash, log_parts, max(there) AS parts_there FROM (
-         SELECT block_hash, toInt32(parts) AS log_parts, count() AS there FROM execution_log_parts FINAL
-         WHERE chain = {chain:String} AND block_number > {from:UInt64} AND block_number <= {to:UInt64}
-         GROUP BY block_hash, parts, bucket < ${CONTRACT_BUCKETS}
-       ) GROUP BY block_hash, log_parts
-     ) AS l USING (block_hash, log_parts)
-     LEFT JOIN (
-       SELECT toFixedString(concat('0x', lower(hex(block_hash))), 66) AS block_hash, version AS reverted_version
-       FROM reverted_blocks FINAL WHERE chain = {chain:String} AND is_reverted = 1
-     ) AS r USING (block_hash)
-     ORDER BY block_number`,
-    { chain, before: Math.max(0, start - 1), parentHash, from: through.number, to: through.number + blocksMax },
-  )
-  const byNumber = Map.groupBy(rows, ({ number }) => Number(number))
-  const follow: Block[] = []
-  const highest = Number(rows.at(-1)?.number ?? 0)
-  let { number, hash } = through
-  for (;;) {
-    const next = (byNumber.get(number + 1) ?? []).filter((row) => hash === undefined || row.parent_hash === hash)
-    const [row] = next
-    if (row === undefined || next.length > 1 || Number(row.parts_there) !== row.log_parts) break
-    if (row.reverted_version !== '0' && !(await cameBack(warehouse, chain, row))) break
-    number = Number(row.number)
-    hash = row.hash
-    follow.push({ number, hash, parentHash: row.parent_hash, timeSec: row.time_sec })
-  }
-  return { follow, isLast: highest <= number, isPreceded: parentHash !== '' && byNumber.has(start - 1) }
-}
-
-/** Whether a block that was reverted is canonical again; then its rows count again. The log has both facts of a block in their order. */
-async function cameBack(warehouse: Warehouse, chain: string, row: BlockRow): Promise<boolean> {
-  const version = BigInt(row.version)
-  if (version <= BigInt(row.reverted_version)) return false
-  await warehouse.insert('reverted_blocks', {
-    chain: [chain],
-    block_number: BigUint64Array.of(BigInt(row.number)),
-    block_hash: bytesOf(row.hash),
-    is_reverted: Uint8Array.of(0),
-    version: BigUint64Array.of(version),
-  })
-  return true
 }

@@ -60,3 +60,33 @@ it('asks by the rows that name them where public keys are many, and by the keys 
   await derive(touched.slice(0, 1))
   expect(asked).toEqual([{ pubkeys: touched[0]?.pubkeys, versions: [] }])
 })
+
+it('asks once for the clock of a chain that has none, until clocks were written', async () => {
+  const state = { clocks: 0, writes: 0 as number | undefined, hasClock: false }
+  const warehouse: Pick<Warehouse, 'query' | 'writesOf'> = {
+    async query<Row>() {
+      state.clocks++
+      return (state.hasClock ? [{ genesis_time_sec: '0', seconds_per_slot: 12, slots_per_epoch: 32 }] : []) as Row[]
+    },
+    writesOf: (tables) => (tables.includes('chains') ? state.writes : 0),
+  }
+  const days: number[] = []
+  const wanted = {
+    day: async ({ day }: { day: number }) => void days.push(day),
+    fold: async () => {},
+    account: async () => {},
+  }
+  const { derive } = new Derivation(warehouse as Warehouse, wanted)
+  const touched = [{ kind: 'execution block', chain: 'scroll', unixSec: 0 }] as const
+  await derive(touched)
+  await derive(touched)
+  expect([state.clocks, days]).toEqual([1, []])
+  // What comes while it is looked for is not missed.
+  state.writes = undefined
+  await derive(touched)
+  await derive(touched)
+  expect([state.clocks, days]).toEqual([3, []])
+  Object.assign(state, { writes: 1, hasClock: true })
+  await derive(touched)
+  expect([state.clocks, days.length]).toEqual([4, 1])
+})

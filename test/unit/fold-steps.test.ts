@@ -3,8 +3,9 @@ import { expect, test } from 'vitest'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { FOLD_LIMITS, foldChain } from '../../processors/nft/fold.ts'
 import { AppError } from '../../schemas/errors.ts'
+import type { EncodedEvent } from '../../schemas/events/codec.ts'
 import { tries } from '../long-form.ts'
-import { type Block, blockOn, chainOf, eventsOf, revertOf, tell } from './given-nft-chain.ts'
+import { ART, type Block, blockOn, COINS, chainOf, eventsOf, NOBODY, revertOf, tell } from './given-nft-chain.ts'
 import { anyBlock, expectHoldings } from './told-holdings.ts'
 import { handleOf } from './warehouse-handle.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
@@ -38,16 +39,19 @@ test('steps that are noted together come to what the canonical blocks say, whate
     fc.asyncProperty(
       fc.array(anyBlock, { minLength: 4, maxLength: 8 }),
       fc.integer({ min: 1, max: 12 }),
+      fc.constantFrom(1, 2, FOLD_LIMITS.revertedBlocks),
       fc.array(anyMoment, { maxLength: 4 }),
-      async (blocks, notedTransfers, moments) => {
+      async (blocks, notedTransfers, revertedBlocks, moments) => {
         await empty()
         let head: Block | undefined
         for (const moves of blocks) head = blockOn(head, moves)
         await tellAll(warehouse, chainOf(head))
         const left = [...moments]
         let statements = 0
+        let isDone = false
         const handle = handleOf(warehouse)
         const beforeEach = async () => {
+          isDone = false
           const [moment] = left
           if (moment === undefined || ++statements < moment.statements) return
           left.shift()
@@ -77,11 +81,13 @@ test('steps that are noted together come to what the canonical blocks say, whate
           },
         })
         // Each block is a step.
-        const limits = { ...FOLD_LIMITS, stepTransfers: 1, notedTransfers }
-        for (;;) {
+        const limits = { ...FOLD_LIMITS, stepTransfers: 1, notedTransfers, revertedBlocks }
+        while (!isDone) {
+          // Where nothing was written since it asks nothing.
+          isDone = true
           try {
             await foldChain(disturbed, CHAIN, never, limits)
-            if (left.length === 0) break
+            isDone ||= left.length === 0
           } catch (error) {
             expect(error).toMatchObject({ message: 'it is away' })
           }
@@ -107,4 +113,40 @@ test('blocks that move no token are noted some at a time', async () => {
   })
   expect(await foldChain(handle, CHAIN, never, { ...FOLD_LIMITS, stepBlocks: 5, notedBlocks: 12 })).toBe(40)
   expect(noted).toEqual([15, 15, 10])
+})
+
+test('where nothing was written since all that is there was folded nothing is asked, and what comes is folded', async () => {
+  const { warehouse, empty } = stores()
+  await empty()
+  const first = blockOn(undefined, [])
+  await tellAll(warehouse, [first])
+  let statements = 0
+  const handle = new Proxy(handleOf(warehouse), {
+    get: (target, name) => {
+      const own = Reflect.get(target, name)
+      if (name !== 'query' && name !== 'queryWords') return own
+      return (...asked: unknown[]) => {
+        statements++
+        return own.apply(target, asked)
+      }
+    },
+  })
+  expect(await foldChain(handle, CHAIN, never)).toBe(1)
+  const asked = statements
+  expect([await foldChain(handle, CHAIN, never), statements]).toEqual([0, asked])
+  const second = blockOn(first, [{ contract: ART, from: NOBODY, to: COINS, id: 1n, amount: 1n }])
+  const isHeader = ({ type }: EncodedEvent) => type === 'execution.block'
+  const [logs, header] = [
+    eventsOf(second, CHAIN).filter((event) => !isHeader(event)),
+    eventsOf(second, CHAIN).filter(isHeader),
+  ]
+  const folded: number[] = []
+  for (const events of [header, logs, [revertOf(second, CHAIN)]]) {
+    await tell(warehouse, events, { chain: CHAIN })
+    folded.push(await foldChain(handle, CHAIN, never))
+  }
+  expect(folded).toEqual([0, 1, 0])
+  const third = blockOn(first, [])
+  await tellAll(warehouse, [third, blockOn(third, [])])
+  expect(await foldChain(handle, CHAIN, never)).toBe(2)
 })

@@ -8,12 +8,12 @@ function tables({ tellsWrites }: { readonly tellsWrites: boolean }) {
   const reader: WarehouseReader = {
     query<Row>(sql: string) {
       state.statements++
-      const isLook = sql.includes("'start' AS part")
+      const isLook = sql.includes("'starts' AS fact")
       if (isLook) state.looks++
       const rows = isLook
         ? [
-            { part: 'start', value: '1' },
-            { part: 'reverts', value: state.reverts },
+            { fact: 'starts', part: '', value: '1' },
+            { fact: 'reverts', part: '', value: state.reverts },
           ]
         : sql.includes('AS parent')
           ? [{ number: '1', hash: '0x01', parent: '0x00', time_sec: 12 }]
@@ -109,16 +109,16 @@ test('a block that is reverted while it is looked at is no head', async () => {
   const reverting: WarehouseReader = {
     async query<Row>(sql: string) {
       if (sql.includes('AS parent')) return (isReverted ? blocks.slice(1) : blocks) as Row[]
-      const isLook = sql.includes("'start' AS part")
+      const isLook = sql.includes("'starts' AS fact")
       if (isLook && looks++ > 0) {
         // What is asked at the same time is answered before.
         await Promise.resolve()
         isReverted = true
       }
       if (sql.includes('AS hash FROM')) return (isReverted ? [{ hash: 'AB' }] : []) as Row[]
-      const rows = await warehouse.query<{ part: string; value: string }>(sql)
-      const now = (row: { part: string; value: string }) =>
-        row.part === 'reverts' && isReverted ? { ...row, value: '(1,7)' } : row
+      const rows = await warehouse.query<{ fact: string; value: string }>(sql)
+      const now = (row: { fact: string; value: string }) =>
+        row.fact === 'reverts' && isReverted ? { ...row, value: '(1,7)' } : row
       return (isLook ? rows.map(now) : rows) as Row[]
     },
   }
@@ -126,4 +126,64 @@ test('a block that is reverted while it is looked at is no head', async () => {
   const standings = new NftStandings(reverting, OLD_AT_ONCE_MS)
   expect((await standings.of('mainnet'))?.head.number).toBe(2)
   expect(await standings.of('mainnet')).toMatchObject({ head: { number: 1 }, reverts: '(1,7)' })
+})
+
+/** Facts of one folded block, each of which tells what was written to its tables. */
+function factTables() {
+  const asked: string[] = []
+  const written = new Map<string, number>()
+  const facts: Record<string, string> = { starts: '1 a', reverts: '(0,0)', odd: '0', weak: '0' }
+  let onRecent = (): void => {}
+  const warehouse: WarehouseReader = {
+    async query<Row>(sql: string) {
+      const named = [...sql.matchAll(/'(\w+)' AS fact/g)].map(([, fact = '']) => fact)
+      if (named.length > 0) {
+        asked.push(...named)
+        const told = named.filter((fact) => facts[fact] !== undefined)
+        return told.map((fact) => ({ fact, part: '', value: facts[fact] })) as Row[]
+      }
+      if (sql.includes('AS parent')) {
+        onRecent()
+        return [{ number: '1', hash: '0x01', parent: '0x00', time_sec: 12 }] as Row[]
+      }
+      if (sql.includes('AS logs_check')) asked.push('check')
+      return (sql.includes('AS logs_check') && facts.weak !== '0' ? [{ logs_check: 'bloom' }] : []) as Row[]
+    },
+    writesOf: (tables) => tables.reduce((sum, table) => sum + (written.get(table) ?? 0), 0),
+  }
+  const write = (table: string): void => void written.set(table, (written.get(table) ?? 0) + 1)
+  const onNextRecent = (then: () => void): void => {
+    onRecent = () => {
+      onRecent = () => {}
+      then()
+    }
+  }
+  return { asked, facts, warehouse, write, onNextRecent }
+}
+
+test('of the facts those are asked for again whose tables were written to', async () => {
+  const { asked, facts, warehouse, write } = factTables()
+  const standings = new NftStandings(warehouse, OLD_AT_ONCE_MS)
+  await standings.of('mainnet')
+  expect(asked).toEqual(expect.arrayContaining(['starts', 'final', 'reverts', 'odd', 'metadata', 'weak']))
+  expect(asked).not.toContain('check')
+  asked.length = 0
+  write('nft_blocks')
+  await standings.of('mainnet')
+  expect(asked).toEqual(['starts'])
+  asked.length = 0
+  write('nft_odd_logs')
+  facts.odd = '1'
+  expect(await standings.of('mainnet')).toMatchObject({ hasOddLogs: true })
+  expect(asked).toEqual(['odd'])
+})
+
+test('a weakly checked block that comes while the head is looked for is found', async () => {
+  const { facts, warehouse, write, onNextRecent } = factTables()
+  const standings = new NftStandings(warehouse, OLD_AT_ONCE_MS)
+  onNextRecent(() => {
+    write('weak_blocks')
+    facts.weak = '1'
+  })
+  expect(await standings.of('mainnet')).toMatchObject({ check: 'bloom' })
 })
