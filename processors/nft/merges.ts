@@ -11,8 +11,9 @@ export const FILLING_BLOCKS_MIN = 32
 /** How many parts the engine waits for until it merges them: what months bring is written anew once at most while they are folded. */
 const LATER = 'min_parts_to_merge_at_once = 100, max_parts_to_merge_at_once = 200'
 /** What is smaller the engine merges in no time. */
-const BYTES_MIN = 64 * 1024 * 1024
-const PARTS_MIN = 4
+const BYTES_MIN = 8 * 1024 * 1024
+/** Small parts are merged among themselves where a partition has so many: of two, one may be large. */
+const SMALL_PARTS_MIN = 3
 /** Of the largest part what the others have together: a table that doubles is written anew three times. */
 const OTHERS_SHARE_MIN = 0.25
 
@@ -25,7 +26,7 @@ export async function mergeLater(warehouse: Warehouse): Promise<void> {
 }
 
 /**
- * Makes one part of each partition that has many, and lets the engine merge as it does by itself again. To be called when no months are
+ * Makes one part of each partition of several that are no small beside the largest, and lets the engine merge as it does by itself again. To be called when no months are
  * folded; ends soon when the signal aborts. Returns how many partitions were merged.
  */
 export async function mergeFolded(
@@ -61,7 +62,7 @@ export async function mergeSmall(warehouse: Warehouse, signal: AbortSignal): Pro
       `SELECT DISTINCT table FROM system.parts
        WHERE active AND database = currentDatabase() AND table IN {tables:Array(String)}
        GROUP BY table, partition_id HAVING count() >= {partsMin:UInt64} ORDER BY table`,
-      { tables: Object.keys(NFT_TABLES), partsMin: PARTS_MIN },
+      { tables: Object.keys(NFT_TABLES), partsMin: SMALL_PARTS_MIN },
     )
     for (const { table } of tables) await warehouse.merge(table, undefined, signal)
   }
@@ -77,9 +78,9 @@ function partitionsInParts(warehouse: Warehouse, bytesMin: number): Promise<read
     `SELECT table, partition_id AS id FROM system.parts
      WHERE active AND database = currentDatabase() AND table IN {tables:Array(String)}
      GROUP BY table, partition_id
-     HAVING count() >= {partsMin:UInt64} AND sum(bytes_on_disk) >= {bytesMin:UInt64}
+     HAVING count() > 1 AND sum(bytes_on_disk) >= {bytesMin:UInt64}
        AND sum(bytes_on_disk) - max(bytes_on_disk) >= {shareMin:Float64} * max(bytes_on_disk)
      ORDER BY table, partition_id`,
-    { tables: Object.keys(NFT_TABLES), partsMin: PARTS_MIN, bytesMin, shareMin: OTHERS_SHARE_MIN },
+    { tables: Object.keys(NFT_TABLES), bytesMin, shareMin: OTHERS_SHARE_MIN },
   )
 }
