@@ -5,6 +5,7 @@ import { type AnyNftRoute, type NftRefusal, type NftRoute, refuseNft } from '../
 import type { SentAnswer } from '../http/answers.ts'
 import type { SharedParts } from '../http/api-parts.ts'
 import { type LookupReader, lookUp, lookUpKeys } from '../http/lookups.ts'
+import { meantFilter } from './meant-filter.ts'
 import { formatPageKey, type PageKey, type PageOf, readPageKey } from './page-key.ts'
 import { BEGINS_EARLIER, findPageSnapshot, findSnapshot } from './snapshot.ts'
 import type { NftStanding, NftStandings, Snapshot } from './standing.ts'
@@ -180,7 +181,7 @@ function listOf({ chain, standing }: Place, { route }: NftOperation, values: Ask
     with_new_holders: _newHolders,
     ...filter
   } = values
-  return { secret: standing.secret, chain, operation: route.id, filter: JSON.stringify(filter) }
+  return { secret: standing.secret, chain, operation: route.id, filter: meantFilter(filter) }
 }
 
 function pageOf(of: PageOf, { page_key: pageKey }: Asking['values']): PageKey | undefined {

@@ -14,7 +14,7 @@ export interface PageOf {
   readonly secret: string
   readonly chain: string
   readonly operation: string
-  /** The parameters without what tells one page from another. */
+  /** What the parameters mean, without what tells one page from another. */
   readonly filter: string
 }
 

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import autocannon from 'autocannon'
 import type { ApiChain } from '../../api/http/chain-path.ts'
 import { openApi } from '../../api/http/server.ts'
+import { meantFilter } from '../../api/nft/meant-filter.ts'
 import { formatPageKey } from '../../api/nft/page-key.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { mergeFolded, mergeSmall } from '../../processors/nft/merges.ts'
@@ -152,9 +153,9 @@ async function questionsOf(warehouse: Warehouse, size: TokenChainSize): Promise<
   const hash = head?.hash as string
   const [large, whale] = [addressHex('contract', LARGE_CONTRACT), addressHex('holder', WHALE)]
   // Wherever the keys begin that a page goes on behind: first, middle and last pages.
-  const pageKey = (operation: string, filter: object, after: readonly string[]) =>
+  const pageKey = (operation: string, filter: Readonly<Record<string, string>>, after: readonly string[]) =>
     formatPageKey(
-      { secret: '', chain: CHAIN.names.name, operation, filter: JSON.stringify(filter) },
+      { secret: '', chain: CHAIN.names.name, operation, filter: meantFilter(filter) },
       { start, number, hash, after },
     )
   const spread = (form: number, width: number) =>

@@ -41,6 +41,9 @@ afterAll(() => nft[Symbol.asyncDispose]())
 const get: GivenNftApi['get'] = (...asked) => nft.get(...asked)
 const ask: GivenNftApi['ask'] = (...asked) => nft.ask(...asked)
 
+/** Hex digits of an address in either case. */
+const mixedCase = (address: string) => `0x${address.slice(2, 12).toUpperCase()}${address.slice(12)}`
+
 /** Fetch refuses some methods to its callers. */
 async function askBy(method: string, path: string, { body, headers = {} }: { body?: Buffer; headers?: object } = {}) {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
@@ -288,6 +291,42 @@ describe('pages', () => {
       const changed = `${key.slice(0, i)}${key[i] === 'A' ? 'B' : 'A'}${key.slice(i + 1)}`
       expect(await statusOf(`owner=${ANN}&page_key=${changed}`), changed).toBe(400)
     }
+  })
+
+  test.each([
+    ['getAssetsTransfer', 'order=asc', 'order=aesc'],
+    ['getAssetsTransfer', `contract_addresses=${ART},${COINS}`, `contract_addresses=${mixedCase(COINS)},${ART},${ART}`],
+    ['getAssetsTransfer', '', 'category=ERC1155,ERC721&from_block=0&without_reasons=false&order=desc'],
+    ['getAssetsTransfer', 'without_reasons=true', 'without_reasons=no_amount,any'],
+    ['getAssetsTransfer', 'without_reasons=no_amount,minted_again', 'without_reasons=minted_again,no_amount'],
+    ['getNFTsForOwner', `owner=${ANN}&contract_address=${ART}`, `owner=${mixedCase(ANN)}&contract_addresses=${ART}`],
+    ['getOwnersForNFT', `contract_address=${COINS}&token_id=7`, `contract_address=${mixedCase(COINS)}&token_id=0x07`],
+  ])('of %s?%s go on where they are asked for by %s', async (operation, first, then) => {
+    const size = operation === 'getAssetsTransfer' ? 'max_count=1' : 'page_size=1'
+    const page = (query: string, key: string) => get(operation, `${query}&${size}&page_key=${key}`)
+    const { page_key: key } = (await page(first, '')).body
+    const [next, same] = [await page(then, key), await page(first, key)]
+    expect(next.status).toBe(200)
+    // Where this page ends may be said in two ways.
+    for (const { body } of [next, same]) Object.assign(body, { page_key: null, pageKey: null })
+    expect(next.body).toEqual(same.body)
+  })
+
+  test.each([
+    ['getAssetsTransfer', 'order=asc', 'order=desc'],
+    ['getAssetsTransfer', `contract_addresses=${ART}`, `contract_addresses=${ART},${COINS}`],
+    ['getAssetsTransfer', '', 'category=ERC721'],
+    ['getAssetsTransfer', '', 'from_block=1'],
+    ['getAssetsTransfer', '', 'without_reasons=no_amount'],
+    ['getNFTsForOwner', `owner=${ANN}`, `owner=${ANN}&contract_address=${ART}`],
+    ['getNFTsForOwner', `owner=${ANN}`, `owner=${ANN}&without_reasons=any`],
+  ])('of %s?%s do not go on by %s', async (operation, first, then) => {
+    const size = operation === 'getAssetsTransfer' ? 'max_count=1' : 'page_size=1'
+    const { page_key: key } = (await get(operation, `${first}&${size}`)).body
+    expect(await get(operation, `${then}&${size}&page_key=${key}`)).toMatchObject({
+      status: 400,
+      body: { detail: 'page_key is none of this question' },
+    })
   })
 })
 

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { openApi } from '../../api/http/server.ts'
+import { meantFilter } from '../../api/nft/meant-filter.ts'
 import { formatPageKey } from '../../api/nft/page-key.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { MAINNET } from './api-fixture.ts'
@@ -109,7 +110,7 @@ export async function openGivenLargeLists(
     },
     pageKey(operation, query, { number, after }) {
       const { page_size: _size, max_count: _count, ...values } = Object.fromEntries(new URLSearchParams(query))
-      const of = { secret: '', chain: CHAIN, operation, filter: JSON.stringify(filterOf(operation, values)) }
+      const of = { secret: '', chain: CHAIN, operation, filter: meantFilter(filterOf(operation, values)) }
       return formatPageKey(of, { start: 1, number, hash: hashText(number), after })
     },
     async [Symbol.asyncDispose]() {
@@ -120,7 +121,10 @@ export async function openGivenLargeLists(
 }
 
 /** Parameters as they are read, those in lists and those that nobody gave, too. */
-function filterOf(operation: string, { contract_addresses, category, ...values }: Columns): object {
+function filterOf(
+  operation: string,
+  { contract_addresses, category, ...values }: Columns,
+): Readonly<Record<string, unknown>> {
   const lists = {
     ...(category === undefined ? {} : { category: category.split(',') }),
     ...(contract_addresses === undefined ? {} : { contract_addresses: contract_addresses.split(',') }),

@@ -49,7 +49,7 @@ export const pageParameters = (maximum: number) =>
       Type.String({
         maxLength: PAGE_KEY_CHARACTERS_MAX,
         description:
-          'Of the page before: the next one, as of the same block. Other parameters stay as they were; `block` may be left out, and another ' +
+          'Of the page before: the next one, as of the same block. Other parameters mean what they did; `block` may be left out, and another ' +
           'block is refused.',
         'x-form': 'text',
       }),

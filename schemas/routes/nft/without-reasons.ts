@@ -22,3 +22,8 @@ export function askedReasons<Code extends string>(
 ): readonly Code[] {
   return asked.includes(ANY) || asked.includes(FLAGS.all) ? codes : codes.filter((code) => asked.includes(code))
 }
+
+/** The same for all ways to ask for the same codes; of one that comes to be later, `any` alone asks. */
+export function meantReasons(asked: readonly string[]): readonly string[] {
+  return asked.includes(ANY) || asked.includes(FLAGS.all) ? [ANY] : asked.filter((word) => word !== FLAGS.none)
+}
