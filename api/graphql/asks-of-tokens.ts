@@ -1,4 +1,5 @@
 import { BREAK, GraphQLError, parse, visit } from 'graphql/index.js'
+import { doubledMember } from '../http/doubled-member.ts'
 
 /** Words and marks of one document; a query of every field has about 200. */
 export const TOKENS_MAX = 5_000
@@ -42,6 +43,22 @@ function queryOf({ search, body }: AskedText): string | undefined {
 export function isReadable(body: string): boolean {
   const json = parseJson(body)
   return typeof json === 'object' && json !== null && !Array.isArray(json)
+}
+
+/** What the library reads of an address; the last two are JSON. */
+const IN_ADDRESS = ['query', 'operationName', 'variables', 'extensions']
+
+/** The first name that is given more than once, in a body or the JSON of an address at any depth; undefined where none is. */
+export function givenTwice({ search, body }: AskedText): string | undefined {
+  if (body !== undefined) return isReadable(body) ? doubledMember(body) : undefined
+  const given = new URLSearchParams(search)
+  const twice = IN_ADDRESS.find((name) => given.getAll(name).length > 1)
+  if (twice !== undefined) return twice
+  const texts = IN_ADDRESS.slice(2).map((name) => given.get(name) ?? '')
+  return texts
+    .filter(isReadable)
+    .map(doubledMember)
+    .find((name) => name !== undefined)
 }
 
 function parseJson(text: string): unknown {

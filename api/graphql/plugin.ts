@@ -17,11 +17,12 @@ import { chainOf, chainPath, requireChainAndAccount, standingOf } from '../http/
 import { COMPRESSION } from '../http/compression.ts'
 import { AnswerLate, AskerGone, goneSignal } from '../http/gone.ts'
 import { ANSWER_MS_MAX } from '../http/limits.ts'
+import { DETAIL_CHARACTERS_MAX } from '../http/parse-parameters.ts'
 import { formatValidAt, REVERTED_MEANWHILE, RefusedNft, TRIES_MAX, toValidAt } from '../nft/asking.ts'
 import { tooManyAsked } from '../nft/serve.ts'
 import { NftStandings } from '../nft/standing.ts'
 import { analystResolvers } from './analyst-resolvers.ts'
-import { asksOfTokens, isReadable, TOKENS_MAX } from './asks-of-tokens.ts'
+import { asksOfTokens, givenTwice, isReadable, TOKENS_MAX } from './asks-of-tokens.ts'
 import { createContext, type GraphqlContext } from './context.ts'
 import { costRefusal, measureCost } from './cost.ts'
 import { GRAPHQL_SCHEMAS } from './document.ts'
@@ -106,13 +107,17 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
     const nowMs = now()
     const init = toInit(request)
     if (init.body !== undefined && !isReadable(init.body)) request.bill?.costsNothing()
-    const isOfTokens = asksOfTokens({ search: searchText(request), body: init.body })
+    const asked = { search: searchText(request), body: init.body }
+    const isOfTokens = asksOfTokens(asked)
     // As of REST every question counts, answered from memory or with others, too.
     const waitSec = isOfTokens ? (parts.nftLimit?.take(actor, performance.now()) ?? 0) : 0
     if (waitSec > 0) return sendTooMany(reply, waitSec, parts)
+    // The library takes the last one of a body and the first of an address, and who looks over either may have seen the other.
+    const twice = givenTwice(asked)
+    if (twice !== undefined) return sendGivenTwice(reply, twice)
     const position = `${standing.position} ${isOfTokens ? (await nftStandings.of(chain))?.position : ''}`
     // Questions without dates mean other days tomorrow, which begins at some quarter of an hour.
-    const key = JSON.stringify(['graphql', chain, account, quarterHourOf(nowMs / 1_000), searchText(request), init])
+    const key = JSON.stringify(['graphql', chain, account, quarterHourOf(nowMs / 1_000), asked.search, init])
     const kept = parts.answers.kept(key, position)
     if (kept !== undefined) return sendAnswer(reply.headers(kept.headers ?? {}), kept)
     const question = { key, position, signal: goneSignal(reply, answerMsMax) }
@@ -122,7 +127,7 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
         const warehouse = openBudget({ ...parts, account, signal })
         const shared = openBudget({ ...parts, account })
         const nft = new NftQuestions({ standings: nftStandings, chain, warehouse })
-        const asked = {
+        const context = {
           warehouse,
           shared,
           account,
@@ -134,7 +139,7 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
           hasBeacon,
           nft,
         }
-        const response = await yoga.fetch(`${INNER_URL}${searchText(request)}`, init, createContext(asked))
+        const response = await yoga.fetch(`${INNER_URL}${asked.search}`, init, createContext(context))
         // No answer has rows of two branches: it is asked again where a block was reverted meanwhile.
         if (!(await nft.isOfOneChain())) continue
         const block = await nft.block()
@@ -162,6 +167,11 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
 function sendUnsupported(reply: FastifyReply): FastifyReply {
   const errors = [new GraphQLError(`Unsupported Media Type: ${COMPRESSED}`, { extensions: { code: '415' } })]
   return reply.status(415).send({ errors })
+}
+
+function sendGivenTwice(reply: FastifyReply, name: string): FastifyReply {
+  const errors = [refusalError('400', `${name.slice(0, DETAIL_CHARACTERS_MAX)} is given more than once`)]
+  return reply.status(400).send({ errors })
 }
 
 function sendTooMany(reply: FastifyReply, waitSec: number, parts: SharedParts): FastifyReply {

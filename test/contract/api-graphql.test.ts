@@ -263,6 +263,23 @@ describe('refusals', () => {
     },
   )
 
+  const TAKES_A = '{"query":"query ($a: Int) { __typename }"'
+  test.each([
+    ['POST', 'query', '{"query":"{ newestEpoch }","query":"{ __typename }"}'],
+    ['POST', 'query', '{"query":"{ newestEpoch }","qu\\u0065ry":"{ __typename }"}'],
+    ['POST', 'variables', `${TAKES_A},"variables":{"a":1},"variables":{"a":1}}`],
+    ['POST', 'a', `${TAKES_A},"variables":{"a":1,"a":1}}`],
+    ['POST', 'operationName', '{"query":"query A { newestEpoch }","operationName":"A","operationName":"A"}'],
+    ['GET', 'query', '?query={newestEpoch}&query={__typename}'],
+    ['GET', 'a', '?query=query($a:Int){__typename}&variables={"a":1,"a":1}'],
+  ])('refuses %s that gives %s twice: %s', async (method, name, asked) => {
+    const [search, init] = method === 'GET' ? [asked, {}] : ['', { body: asked }]
+    const response = await fetch(`${fixture.base}/graphql${search}`, { method, ...init })
+    expect(response.status).toBe(400)
+    const message = `Param error: ${name} is given more than once`
+    expect(await response.json()).toEqual({ errors: [{ message, extensions: { code: '400' } }] })
+  })
+
   test('answers 401 in the envelope for an unknown token', async () => {
     const response = await fetch(`${fixture.base.replace(TOKEN, 'unknown')}/graphql`, { method: 'POST', body: '{}' })
     expect(response.status).toBe(401)
