@@ -2,7 +2,7 @@ import type { FastifySchemaCompiler } from 'fastify'
 import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { type Refusal, type RefusalCode, refuse } from '../../schemas/routes/envelope.ts'
-import { FILTERS, FILTERS_ELSEWHERE } from '../../schemas/routes/fields.ts'
+import { FILTERS, NAMES_ELSEWHERE, PAGINGS } from '../../schemas/routes/fields.ts'
 import { RefusedRequest, UnreadableBody } from './answer.ts'
 import { doubledMember } from './doubled-member.ts'
 import { faultWords } from './fault-words.ts'
@@ -62,7 +62,7 @@ function toValidator<Input>(parse: Parse<Input>) {
 /**
  * Builds the parser of a query string from the route's definition. A scalar that is given twice is refused; arrays are
  * `k=1,2`, `k=[1,2]`, repeated keys, `k[]=1` or `k[0]=1`. Unknown parameters are ignored, but not those that look like a known
- * name, or that other operations filter by: it was meant, and a filter that is not understood must not answer for everything. Where the schema is closed
+ * name, or that other operations filter or page by: it was meant, and a filter that is not understood must not answer for everything. Where the schema is closed
  * (`additionalProperties: false`), all of them are refused, and so is a known one without a value, which elsewhere is an absent one.
  */
 function queryParser(schema: TObject): Parse<QueryTexts> {
@@ -105,7 +105,7 @@ function queryParser(schema: TObject): Parse<QueryTexts> {
 }
 
 function notUnderstood(key: string, { properties }: TObject): string {
-  const other = Object.hasOwn(FILTERS_ELSEWHERE, key) ? FILTERS_ELSEWHERE[key] : undefined
+  const other = Object.hasOwn(NAMES_ELSEWHERE, key) ? NAMES_ELSEWHERE[key] : undefined
   const hint =
     other !== undefined && other in properties ? `: here it is ${other}` : meantHint(key, Object.keys(properties))
   return `${key.slice(0, DETAIL_CHARACTERS_MAX)} is not understood${hint}`
@@ -134,10 +134,10 @@ function keyReader(properties: readonly (readonly [string, TSchema])[]) {
   }
 }
 
-/** Tells whether who wrote a name that is none of ours meant one of ours, or what other operations filter by. */
+/** Tells whether who wrote a name that is none of ours meant one of ours, or what other operations filter or page by. */
 function likenessTo(properties: readonly (readonly [string, TSchema])[]): (key: string) => boolean {
   const names = properties.map(([name]) => name)
-  return (key) => FILTER_LETTERS.has(lettersOf(key)) || meantName(key, names) !== undefined
+  return (key) => LETTERS_ELSEWHERE.has(lettersOf(key)) || meantName(key, names) !== undefined
 }
 
 function isClosedObject(schema: TObject): boolean {
@@ -148,8 +148,8 @@ function isArray(property: TSchema): boolean {
   return 'type' in property && property.type === 'array'
 }
 
-/** Another operation would have answered less for these: who asks for a month here must not be told of all time. */
-const FILTER_LETTERS: ReadonlySet<string> = new Set(FILTERS.map(lettersOf))
+/** Another operation would have answered less, or other items, for these: who asks for a month here must not be told of all time. */
+const LETTERS_ELSEWHERE: ReadonlySet<string> = new Set([...FILTERS, ...PAGINGS].map(lettersOf))
 
 /** What typed clients send in a query string for a value that was not set. */
 function isAbsent(text: string): boolean {

@@ -115,10 +115,19 @@ export const FILTERS = [
   'statuses',
 ] as const
 
-/** What filters are called here that other operations, and GraphQL, call otherwise. */
-export const FILTERS_ELSEWHERE: Readonly<Record<string, string>> = {
+/** By what operations of NFTs, GraphQL and other APIs page and order a list: who asks for its next part must not get the first one again. */
+export const PAGINGS = ['offset', 'order', 'page_size', 'max_count', 'page_key', 'first', 'after'] as const
+
+/** What filters and pages are called here that other operations, and GraphQL, call otherwise. */
+export const NAMES_ELSEWHERE: Readonly<Record<string, string>> = {
   from: 'start_date',
   to: 'end_date',
   start_date: 'from',
   end_date: 'to',
+  offset: 'page',
+  page_size: 'limit',
+  max_count: 'limit',
+  first: 'limit',
+  page_key: 'cursor',
+  after: 'cursor',
 }

@@ -6,7 +6,7 @@ import { acceptTextOfAnyType } from '../../api/http/body-rules.ts'
 import { MEMBERS_MAX } from '../../api/http/limits.ts'
 import { compileParameters } from '../../api/http/parse-parameters.ts'
 import { formatMessage } from '../../schemas/routes/envelope.ts'
-import { FILTERS } from '../../schemas/routes/fields.ts'
+import { FILTERS, PAGINGS } from '../../schemas/routes/fields.ts'
 
 const Shape = Type.Object({
   page: Type.Integer({ minimum: 1, default: 1 }),
@@ -18,8 +18,8 @@ const Shape = Type.Object({
   offset: Type.Optional(Type.String({ pattern: '^[+-]\\d\\d$' })),
 })
 
-/** What other operations filter by. */
-const OF_OTHERS = FILTERS.filter((name) => !(name in Shape.properties))
+/** What other operations filter or page by, and is like no name of this one. */
+const OF_OTHERS = [...FILTERS, ...PAGINGS].filter((name) => !(name in Shape.properties) && !name.startsWith('page'))
 
 /** Answers with what a handler gets, or with the refusal. */
 const app = Fastify()
@@ -31,8 +31,14 @@ app.setErrorHandler((error) => {
 })
 app.get('/', { schema: { querystring: Shape } }, async ({ query }) => ({ status: 'parsed', value: query }))
 app.get('/closed', { schema: { querystring: { ...Shape, additionalProperties: false } } }, async ({ query }) => query)
-const Dates = Type.Object({ start_date: Type.Optional(Type.String()), end_date: Type.Optional(Type.String()) })
-app.get('/dates', { schema: { querystring: Dates } }, async ({ query }) => query)
+const Days = Type.Object({
+  start_date: Type.Optional(Type.String()),
+  end_date: Type.Optional(Type.String()),
+  page: Type.Optional(Type.Integer()),
+  limit: Type.Optional(Type.Integer()),
+  cursor: Type.Optional(Type.String()),
+})
+app.get('/days', { schema: { querystring: Days } }, async ({ query }) => query)
 app.post('/', { schema: { body: Shape } }, async ({ body }) => ({ status: 'parsed', value: body }))
 
 test.each([
@@ -110,7 +116,7 @@ describe('a query string', () => {
     ['patge=2', '400', 'patge is not understood: did you mean page?'],
     ['lits=2', '400', 'lits is not understood: did you mean list?'],
     ['validtaor_indxes=2', '400', 'validtaor_indxes is not understood: did you mean validator_indexes?'],
-    // What other operations filter by would answer for everything here.
+    // What other operations filter or page by would answer for everything here, or with the first page again.
     ...OF_OTHERS.map((name): [string, string, string] => [`${name}=1`, '400', `${name} is not understood`]),
     ['startDate=2026-01-01', '400', 'startDate is not understood'],
     ['list=1,2,3,4', '400', 'list'],
@@ -128,8 +134,14 @@ describe('a query string', () => {
 test.each([
   ['from', 'start_date'],
   ['to', 'end_date'],
-])('%s is refused where days are asked for by %s, which is named', async (name, other) => {
-  expect((await app.inject(`/dates?${name}=2026-11-19`)).json()).toMatchObject({
+  ['offset', 'page'],
+  ['page_size', 'limit'],
+  ['max_count', 'limit'],
+  ['first', 'limit'],
+  ['page_key', 'cursor'],
+  ['after', 'cursor'],
+])('%s is refused where a list is asked for by %s, which is named', async (name, other) => {
+  expect((await app.inject(`/days?${name}=2026-11-19`)).json()).toMatchObject({
     code: '400',
     detail: `${name} is not understood: here it is ${other}`,
   })
