@@ -24,7 +24,7 @@ import { Answers } from './answers.ts'
 import type { ApiParts } from './api-parts.ts'
 import { boundedWordsReader } from './bounded-reader.ts'
 import { STATEMENT_GIVEN_UP_MS } from './budget.ts'
-import { COMPRESSION } from './compression.ts'
+import { COMPRESSION, readAcceptedCodings } from './compression.ts'
 import {
   DOCUMENT_OPTIONS,
   ERROR_ENVELOPE,
@@ -111,6 +111,7 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
   addHooks(app, parts, gateway)
   await addBrowserRules(app, parts.corsOrigins ?? [])
   addEarlyRefusals(app)
+  readAcceptedCodings(app)
   await app.register(compress, { global: false })
   app.setErrorHandler(envelopeErrors(parts.log))
   // A serializer made from a schema would leave out what the schema does not name, and nobody would see it.

@@ -63,6 +63,9 @@ describe('compression', () => {
     ['gzip', 'gzip', gunzipSync],
     ['zstd', 'zstd', zstdDecompressSync],
     ['gzip, deflate, br, zstd', 'zstd', zstdDecompressSync],
+    ['*', 'gzip', gunzipSync],
+    ['gzip;q=0.5, *;q=0', 'gzip', gunzipSync],
+    ['zstd, gzip;q=0, *', 'zstd', zstdDecompressSync],
   ])('answers a client that accepts %s in %s', async (accepted, encoding, unpack) => {
     const lines = ['GET /openapi.json HTTP/1.1', 'Host: x', `Accept-Encoding: ${accepted}`]
     const { head, body } = await send(fixture.api, lines)
@@ -72,12 +75,19 @@ describe('compression', () => {
     expect(JSON.parse(unpack(bytes).toString())).toMatchObject({ openapi: '3.1.0' })
   })
 
-  test.each(['identity', 'compress', 'gzip;q=0'])('leaves an answer as it is for %s', async (accepted) => {
-    const path = `/ethereum/mainnet/${TOKEN}${TOTAL}?limit=1000`
-    const { head, body } = await send(fixture.api, [`GET ${path} HTTP/1.1`, 'Host: x', `Accept-Encoding: ${accepted}`])
-    expect(head).not.toContain('content-encoding')
-    expect(JSON.parse(body.toString())).toMatchObject({ code: '200' })
-  })
+  test.each(['identity', 'compress', 'gzip;q=0', 'gzip;q=0, *', '*, X-GZIP;q=0', '*;q=0.5,gzip ; q=0'])(
+    'leaves an answer as it is for %s',
+    async (accepted) => {
+      const path = `/ethereum/mainnet/${TOKEN}${TOTAL}?limit=1000`
+      const { head, body } = await send(fixture.api, [
+        `GET ${path} HTTP/1.1`,
+        'Host: x',
+        `Accept-Encoding: ${accepted}`,
+      ])
+      expect(head).not.toContain('content-encoding')
+      expect(JSON.parse(body.toString())).toMatchObject({ code: '200' })
+    },
+  )
 
   test('compresses an answer of the API to the same figures', async () => {
     const path = `/ethereum/mainnet/${TOKEN}${TOTAL}?limit=1000`
