@@ -97,6 +97,7 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
     routerOptions: { maxParamLength: SEGMENT_CHARACTERS_MAX, ignoreTrailingSlash: true },
     frameworkErrors: (_error, request, reply) => {
       reply.header('x-request-id', request.id)
+      addOriginHeaders(request, reply, parts.corsOrigins ?? [])
       refuseEarly(request, reply, refuse('404'))
     },
     clientErrorHandler: (_error, socket) => {
@@ -256,14 +257,24 @@ function refuseEarly(request: FastifyRequest, reply: FastifyReply, refusal: Refu
   return isNftPath(request.url) ? sendNftRefusal(reply, toNftRefusal(refusal)) : sendRefusal(reply, refusal)
 }
 
+/** No answer has a header that its client may not read. */
+const EXPOSED_HEADERS = ['*']
+
+/** What the rules for browsers add, where the framework answers before any hook: of a path that nobody can decode. */
+function addOriginHeaders({ headers }: FastifyRequest, reply: FastifyReply, origins: readonly string[]): void {
+  if (origins.length === 0) return
+  reply.header('vary', 'Origin').header('access-control-expose-headers', EXPOSED_HEADERS.join(', '))
+  const allowed = origins.find((origin) => origin === '*' || origin === headers.origin)
+  if (allowed !== undefined) reply.header('access-control-allow-origin', allowed)
+}
+
 /** Which pages may ask, and what a browser asks before it does; nothing without origins. */
 async function addBrowserRules(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   if (origins.length === 0) return
   await app.register(cors, {
     origin: [...origins],
     methods: ['GET', 'HEAD', 'POST'],
-    // No answer has a header that its client may not read.
-    exposedHeaders: ['*'],
+    exposedHeaders: EXPOSED_HEADERS,
     maxAge: PREFLIGHT_AGE_SEC,
     strictPreflight: false,
   })

@@ -126,6 +126,20 @@ describe('pages of other origins', () => {
     }
   })
 
+  test.each([
+    ['that nobody can decode', '/%zz'],
+    ['that is in no encoding', `/nft/eth_mainnet/%ff/changes`],
+    ['that is too long', `/ethereum/mainnet/${'x'.repeat(300)}${TOTAL}`],
+    ['that is not there', '/nowhere'],
+  ])('read that there is nothing at a path %s', async (_, path) => {
+    const own = await fetch(`${forPages.url}${path}`, { headers: { origin: PAGE } })
+    expect(own.status).toBe(404)
+    const names = ['access-control-allow-origin', 'access-control-expose-headers', 'vary']
+    expect(names.map((name) => own.headers.get(name))).toEqual([PAGE, '*', 'Origin'])
+    const other = await fetch(`${forPages.url}${path}`, { headers: { origin: 'https://elsewhere.example' } })
+    expect(names.map((name) => other.headers.get(name))).toEqual([null, '*', 'Origin'])
+  })
+
   test('are answered before they ask', async () => {
     const response = await fetch(`${forPages.url}/ethereum/mainnet/${TOKEN}/graphql`, {
       method: 'OPTIONS',
