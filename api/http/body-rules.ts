@@ -16,13 +16,20 @@ export function isCompressed({ 'content-encoding': coding = '' }: IncomingHttpHe
   return !['', 'identity'].includes(coding.trim().toLowerCase())
 }
 
+const BYTE_ORDER_MARK = '\ufeff'
+
+/** The text of a body: a byte order mark before it, which some clients write, is none of it (RFC 8259, section 8.1). */
+export function bodyText(text: string): string {
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text
+}
+
 /** Reads bodies of all types as text. */
 export function readBodiesAsText(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'string' }, ({ headers, bill }, body, done) => {
+  app.addContentTypeParser<string>('*', { parseAs: 'string' }, ({ headers, bill }, body, done) => {
     if (headers['content-length'] === undefined) bill?.addRequestBytes(Buffer.byteLength(body))
     if (isCompressed(headers)) done(new CompressedBody())
-    else done(null, body)
+    else done(null, bodyText(body))
   })
 }
 

@@ -12,7 +12,7 @@ import {
 import { NOT_READABLE, RETRY_AFTER_SEC, RefusedRequest, toldAway } from '../http/answer.ts'
 import type { SentAnswer } from '../http/answers.ts'
 import type { SharedParts } from '../http/api-parts.ts'
-import { CompressedBody, isCompressed, readBodiesAsText } from '../http/body-rules.ts'
+import { bodyText, CompressedBody, isCompressed, readBodiesAsText } from '../http/body-rules.ts'
 import { openBudget } from '../http/budget.ts'
 import { chainOf, refusalOf } from '../http/chain-path.ts'
 import { COMPRESSION } from '../http/compression.ts'
@@ -135,7 +135,7 @@ export function acceptBodies(app: FastifyInstance): void {
       if (bytes > BODY_BYTES_MAX) throw new RefusedRequest({ status: 'refused', code: '400', detail: TOO_LARGE })
       chunks.push(chunk)
     }
-    request.body = Buffer.concat(chunks).toString()
+    request.body = bodyText(Buffer.concat(chunks).toString())
   })
 }
 

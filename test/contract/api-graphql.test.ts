@@ -237,6 +237,12 @@ describe('refusals', () => {
     expect(fixture.logged().slice(logged)).not.toContain('"level":50')
   })
 
+  test('reads a body with a byte order mark before it', async () => {
+    const body = '\ufeff{"query":"{ __typename }"}'
+    const response = await fetch(`${fixture.base}/graphql`, { method: 'POST', body })
+    expect(await response.json()).toEqual({ data: { __typename: 'Query' } })
+  })
+
   test('refuses a body that is compressed with 415, and echoes nothing of it', async () => {
     const response = await fetch(`${fixture.base}/graphql`, {
       method: 'POST',

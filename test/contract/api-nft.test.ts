@@ -456,6 +456,16 @@ test('lists of a query are joined', async () => {
   ])
 })
 
+test.each(['GET', 'POST'])('a body of %s may have a byte order mark before it', async (method) => {
+  const body = Buffer.from('\ufeff{"max_count":1}')
+  const answer = await askBy(method, `${base()}/getAssetsTransfer`, {
+    body,
+    headers: { 'content-length': body.length },
+  })
+  expect(answer.status).toBe(200)
+  expect(answer.body.transfers).toHaveLength(1)
+})
+
 test.each(['1', '[]', '"text"', 'true'])('a body that is %s is none', async (body) => {
   expect(await ask(`${base()}/getAssetsTransfer`, { method: 'POST', body })).toMatchObject({
     status: 400,

@@ -184,6 +184,12 @@ describe('a body', () => {
     },
   )
 
+  test('has no byte order mark', async () => {
+    expect(await parse('\ufeff{"page":7}')).toEqual({ status: 'parsed', value: { page: 7, list: [] } })
+    expect(await parse('\ufeff')).toMatchObject({ status: 'parsed' })
+    expect(await parse('\ufeff\ufeff{"page":7}')).toMatchObject({ status: 'refused' })
+  })
+
   test.each(['{', '[]', '1', '{"page":"1"}', '{"list":[null]}', '{"list":[1.5]}'])('%j is refused', async (text) => {
     expect(await parse(text)).toMatchObject({ status: 'refused', code: '400' })
   })
