@@ -29,6 +29,7 @@ import { compileParameters, DETAIL_CHARACTERS_MAX, isGiven } from './parse-param
 import type { AccountScope } from './seen-validators.ts'
 import { REPORT_MS_MAX, sendReport } from './send-report.ts'
 import type { StatementSigner } from './statement-signer.ts'
+import { addVary } from './vary.ts'
 
 /** What a handler knows beside its parameters. */
 export interface RequestScope extends AccountScope {
@@ -165,8 +166,7 @@ async function answerAsAccepted(
   const { route, report } = operation
   const accepted = acceptedForm(request.headers.accept, route.csv)
   if (accepted.status === 'refused') return sendRefusal(reply, accepted)
-  // Beside what the rules for browsers have said.
-  reply.header('vary', [reply.getHeader('vary') ?? [], 'accept', 'accept-encoding'].flat().join(', '))
+  addVary(reply, 'accept', 'accept-encoding')
   if (accepted.form === 'json' || route.csv === undefined || report === undefined)
     return answerKept(request, reply, operation, parts)
   const { query, body } = request

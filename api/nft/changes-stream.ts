@@ -6,6 +6,7 @@ import type { changesRoute } from '../../schemas/routes/nft/changes.ts'
 import { openBudget } from '../http/budget.ts'
 import { chainOf, refusalOf } from '../http/chain-path.ts'
 import { AskerGone } from '../http/gone.ts'
+import { addVary } from '../http/vary.ts'
 import { ask, formatValidAt } from './asking.ts'
 import type { Streaming } from './serve.ts'
 
@@ -20,6 +21,7 @@ const RETRY_MS = 2_000
 
 /** Changes as they happen, as server-sent events, to who asks for those. */
 export const streamChanges: Streaming = async (request: FastifyRequest, reply: FastifyReply, asked) => {
+  addVary(reply, 'accept')
   if (request.headers.accept?.includes('text/event-stream') !== true) return false
   const { parts, standings, closing, values } = asked
   const { token } = request.params as { readonly token: string }

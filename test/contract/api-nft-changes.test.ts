@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openApi } from '../../api/http/server.ts'
 import { foldChain } from '../../processors/nft/fold.ts'
 import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
 import { tries } from '../long-form.ts'
@@ -198,6 +199,29 @@ describe('the change feed', () => {
     expect((await get('getChanges', `since=1.${above}.${reverted?.hash}`, FEED)).status).toBe(410)
     const [start, number, known] = (await get('getChanges', 'since=latest', FEED)).body.next.split('.')
     expect((await get('getChanges', `since=${start}.${Number(number) + 1_000}.${known}`, FEED)).status).toBe(410)
+  })
+
+  test.each([
+    ['application/json', /^application\/json/],
+    ['text/event-stream', /^text\/event-stream/],
+  ])('says that its form depends on what is accepted: %s', async (accept, type) => {
+    const page = 'https://dashboard.example'
+    await using api = await openApi({ ...nft.parts, corsOrigins: [page], host: '127.0.0.1', port: 0 })
+    const ask = async (headers: Readonly<Record<string, string>>) => {
+      const abandon = new AbortController()
+      const url = `${api.url}${base(FEED)}/changes?since=latest`
+      const { headers: told, status } = await fetch(url, { headers: { accept, ...headers }, signal: abandon.signal })
+      abandon.abort()
+      return { told, status }
+    }
+    const { told } = await ask({ origin: page })
+    expect(told.get('content-type')).toMatch(type)
+    expect(told.get('vary')).toBe('Origin, accept')
+    const etag = told.get('etag')
+    if (etag === null) return
+    const unchanged = await ask({ 'if-none-match': etag })
+    expect(unchanged.status).toBe(304)
+    expect(unchanged.told.get('vary')).toBe('Origin, accept')
   })
 
   test('tells changes as they happen, from the position that was heard last', async () => {
