@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
-import type { NftForm } from '../../schemas/routes/nft/fields.ts'
+import { type NftForm, NUMBER_CHARACTERS_MAX } from '../../schemas/routes/nft/fields.ts'
 import { type NftRefusal, refuseNft } from '../../schemas/routes/nft/nft-route.ts'
 import { doubledMember } from '../http/doubled-member.ts'
 import { faultWords } from '../http/fault-words.ts'
@@ -24,8 +24,8 @@ interface Given {
 
 const DETAIL_CHARACTERS_MAX = 200
 const UINT256_MAX = 2n ** 256n - 1n
-const DECIMAL = /^[0-9]{1,78}$/
-const HEX_NUMBER = /^0[xX][0-9a-fA-F]{1,64}$/
+const DECIMAL = /^[0-9]+$/
+const HEX_NUMBER = /^0[xX][0-9a-fA-F]+$/
 const HASH = /^0[xX][0-9a-fA-F]{64}$/
 /** Clients send the page key of no page with the first page, and no category for all. */
 const MAY_BE_EMPTY: readonly string[] = ['page_key', 'category']
@@ -227,7 +227,7 @@ const FORMS: Readonly<Record<Exclude<NftForm, 'token'>, (text: string) => unknow
 }
 
 function uintOf(text: string): bigint | undefined {
-  if (!DECIMAL.test(text) && !HEX_NUMBER.test(text)) return undefined
+  if (text.length > NUMBER_CHARACTERS_MAX || !(DECIMAL.test(text) || HEX_NUMBER.test(text))) return undefined
   const value = BigInt(text)
   return value <= UINT256_MAX ? value : undefined
 }

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { URL_CHARACTERS_MAX } from '../../api/http/limits.ts'
 import { openApi } from '../../api/http/server.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
+import { NUMBER_CHARACTERS_MAX } from '../../schemas/routes/nft/fields.ts'
 import { NftError } from '../../schemas/routes/nft/nft-route.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 import { ART, COINS, timeOf } from '../unit/given-nft-chain.ts'
@@ -209,8 +210,28 @@ describe('paths and requests', () => {
     expect(answer.body[0].token_type).toBe('ERC721')
   })
 
-  test.each([MAX.toString(), `0x${MAX.toString(16)}`])('take a token id as %s', async (id) => {
+  test.each([
+    MAX.toString(),
+    `0x${MAX.toString(16)}`,
+    MAX.toString().padStart(NUMBER_CHARACTERS_MAX, '0'),
+    `0x${MAX.toString(16).padStart(NUMBER_CHARACTERS_MAX - 2, '0')}`,
+  ])('take a token id as %s', async (id) => {
     expect(amounts(await get('getOwnersForNFT', `contract_address=${ART}&token_id=${id}`))).toEqual({ [CID]: '1' })
+  })
+
+  test.each([
+    MAX.toString().padStart(NUMBER_CHARACTERS_MAX + 1, '0'),
+    `0x${MAX.toString(16).padStart(NUMBER_CHARACTERS_MAX - 1, '0')}`,
+    (MAX + 1n).toString(),
+    `0x${(MAX + 1n).toString(16)}`,
+    '0x',
+    '-1',
+    '1.0',
+  ])('take no token id as %s', async (id) => {
+    expect(await get('getOwnersForNFT', `contract_address=${ART}&token_id=${id}`)).toMatchObject({
+      status: 400,
+      body: { detail: 'token_id is not an integer of 256 bits' },
+    })
   })
 
   test.each([

@@ -10,6 +10,8 @@ export const ADDRESSES_MAX = 45
 export const NFT_PAGE_MAX = 100
 export const OWNERS_PAGE_MAX = 1_000
 const PAGE_KEY_CHARACTERS_MAX = 1_024
+/** Of the text of a number: 2^256 - 1 has 78 digits, and some write zeros before a number. */
+export const NUMBER_CHARACTERS_MAX = 256
 
 /** `meaning` is a sentence. */
 export const addressParameter = (meaning: string) =>
@@ -23,7 +25,7 @@ export const addressesParameter = (meaning: string, maxItems: number) =>
 
 export const tokenIdParameter = (meaning: string) =>
   Type.String({
-    description: `${meaning} Up to 2^256 - 1, decimal or hex with 0x, as text or number.`,
+    description: `${meaning} Up to 2^256 - 1, decimal or hex with 0x, as text or number; zeros before it count for nothing, up to ${NUMBER_CHARACTERS_MAX} characters.`,
     examples: ['1'],
     'x-form': 'uint256',
   })
