@@ -34,7 +34,7 @@ interface ChangeKey {
   readonly holder: string
 }
 
-const POSITION = /^([0-9]{1,15})\.([0-9]{1,15})\.(0x[0-9a-f]{64})(?:([.-][0-9]{1,9})|~([A-Za-z0-9_-]{98}))?$/
+const POSITION = /^([0-9]{1,15})\.([0-9]{1,15})\.(0[xX][0-9a-fA-F]{64})(?:([.-][0-9]{1,9})|~([A-Za-z0-9_-]{98}))?$/
 const STANDARDS: readonly Standard[] = ['ERC1155', 'ERC721']
 /** In which changes of a block lie. */
 const CHANGE_KEYS = [addressKey('contract'), TOKEN_KEY, STANDARD_KEY, addressKey('holder')]
@@ -89,7 +89,7 @@ function headOf({ standing, snapshot }: NftScope): Position {
 function parsePosition(text: string): Position | undefined {
   const [, start, number, hash, counted, key] = POSITION.exec(text) ?? []
   if (hash === undefined) return undefined
-  const place = { start: Number(start), number: Number(number), hash }
+  const place = { start: Number(start), number: Number(number), hash: hash.toLowerCase() }
   // Changes were counted once: the block is told again, which does no harm.
   if (key === undefined) return { ...place, behind: counted === undefined ? undefined : NO_CHANGE }
   const behind = parseKey(Buffer.from(key, 'base64url'))

@@ -184,6 +184,26 @@ describe('the change feed', () => {
     expect(copy.held).toEqual(await heldNow())
   })
 
+  test('goes on from a position however its hash and numbers are written', async () => {
+    const next = (await get('getChanges', 'limit=1', 'eth_hoodi')).body.next as string
+    expect(next.split('~')[0]).toMatch(/[a-f]/)
+    const [start, number, rest] = next.split('.') as [string, string, string]
+    const [hash, amid] = rest.split('~') as [string, string | undefined]
+    const within = amid === undefined ? '' : `~${amid}`
+    const digits = hash.slice(2)
+    const expected = await get('getChanges', `since=${next}`, 'eth_hoodi')
+    expect(expected.body.changes.length).toBeGreaterThan(0)
+    for (const since of [
+      `${start}.${number}.0x${digits.toUpperCase()}${within}`,
+      `${start}.${number}.0X${digits.slice(0, 32).toUpperCase()}${digits.slice(32)}${within}`,
+      `00${start}.000${number}.${hash}${within}`,
+      `${start.padStart(15, '0')}.${number.padStart(15, '0')}.${hash}${within}`,
+    ])
+      expect((await get('getChanges', `since=${since}`, 'eth_hoodi')).body, since).toEqual(expected.body)
+    const tooLong = await get('getChanges', `since=${start.padStart(16, '0')}.${number}.${hash}`, 'eth_hoodi')
+    expect(tooLong).toMatchObject({ status: 400, body: { detail: 'since is no position' } })
+  })
+
   test('refuses a position from which nobody can tell how to go on', async () => {
     const hash = `0x${'ee'.repeat(32)}`
     expect((await get('getChanges', `since=1.3.${hash}`, FEED)).status).toBe(410)

@@ -80,7 +80,9 @@ export const changesRoute = defineNftRoute({
     since: Type.Optional(
       Type.String({
         maxLength: POSITION_CHARACTERS_MAX,
-        description: 'Position of the last answer; `latest` for what is to come; absent for everything.',
+        description:
+          'Position of the last answer; `latest` for what is to come; absent for everything. Its hash may be hex of either case, and zeros ' +
+          'before its numbers, of 15 digits at most, count for nothing.',
         'x-form': 'text',
       }),
     ),
