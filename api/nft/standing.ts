@@ -99,7 +99,7 @@ const FACTS = {
   },
   weak: {
     tables: ['weak_blocks'],
-    sql: `SELECT '' AS part, toString(count() > 0) AS value FROM (SELECT 1 FROM weak_blocks WHERE ${OF_CHAIN} LIMIT 1)`,
+    sql: `SELECT '' AS part, toString(count() > 0) AS value FROM (SELECT 1 FROM weak_blocks WHERE ${OF_CHAIN} AND is_deleted = 0 LIMIT 1)`,
   },
 } as const satisfies Readonly<Record<string, Fact>>
 type FactName = keyof typeof FACTS
@@ -177,7 +177,6 @@ export class NftStandings {
 
   /** What was known is not good any more. */
   forget(chain: string): void {
-    this.#facts.delete(chain)
     this.#looks.forget(chain)
   }
 
@@ -227,15 +226,16 @@ export class NftStandings {
       (facts.get(name)?.rows ?? []).map(({ part, value }) => `${name} ${part} ${value}`),
     )
     const position = [chain, start, head.hash, finalizedNumber, ...others.sort()].join(' ')
-    if (known?.position === position) return known
+    const newest = this.#known.get(chain)
+    if (newest?.position === position) return newest
     const check = await this.#checkOf(chain, { start, head, weak: facts.get('weak') })
     const exchanges = valuesOf('exchanges')
     const readings = (kind: string) =>
       (facts.get('metadata')?.rows ?? []).filter(({ part }) => part === kind).map(({ value }) => value)
     const standing = {
       ...{ start, partition, head, finalizedNumber, check, reverts, notReverted, position },
-      toldContracts: keptOf(known?.toldContracts, [...readings('contracts'), ...exchanges]),
-      toldTokens: keptOf(known?.toldTokens, [...readings('tokens'), ...exchanges]),
+      toldContracts: keptOf(newest?.toldContracts, [...readings('contracts'), ...exchanges]),
+      toldTokens: keptOf(newest?.toldTokens, [...readings('tokens'), ...exchanges]),
       isReverted: (hash: string) => reverted.has(hash),
       hasOddLogs: valuesOf('odd').some((count) => count !== '0'),
       secret: valuesOf('log')[0] ?? '',

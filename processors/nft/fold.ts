@@ -86,9 +86,11 @@ async function goOn(warehouse: Warehouse, { chain, signal, limits, isBeside }: G
   const memory = memoryOf(warehouse)
   const knownFolds = isBeside ? memory.earlier : memory.known
   let known = knownFolds.get(chain)
-  // Nothing that was not seen last time: a block is asked for with its header and with its logs, whichever comes last.
-  if (known?.seen !== undefined && known.seen === writesOf(warehouse) && known.notes === notesOf(warehouse))
+  // All of it was seen last time: a block is asked for with its header and with its logs, whichever comes last.
+  if (known?.seen !== undefined && known.seen === writesOf(warehouse)) {
+    knownFolds.set(chain, { ...known, folded: undefined })
     return { blocks: 0, isPreceded: false }
+  }
   // Who fails knows nothing.
   knownFolds.delete(chain)
   let { folded, notes, isOnlyFold = false } = known ?? {}
@@ -113,13 +115,16 @@ async function goOn(warehouse: Warehouse, { chain, signal, limits, isBeside }: G
     if (place === undefined) break
     const isNoted = unnoted.blocks > 0 || (notes !== undefined && notes === notesOf(warehouse))
     const parentHash = known?.parentHash ?? (await parentOfFirst(warehouse, chain, place.start))
-    const reverted =
-      known?.reverted ??
-      (await askReverted(warehouse, chain, { from: place.through.number, blocksMax: limits.revertedBlocks }))
-    const [exchanges, next, isAsKnown] = await Promise.all([
+    const remembered = known?.reverted
+    const reverted = async () =>
+      remembered !== undefined && reverts === (await revertsOf(warehouse, chain))
+        ? remembered
+        : await askReverted(warehouse, chain, { from: place.through.number, blocksMax: limits.revertedBlocks })
+    const [exchanges, next, isAsKnown, newest] = await Promise.all([
       exchangesOf(warehouse, memory),
       nextBlocks(warehouse, chain, { place, parentHash, blocksMax: limits.stepBlocks, reverted }),
       known === undefined || isNoted || isStillPlace(warehouse, chain, known.place),
+      newestHeight(warehouse, chain),
     ])
     const { follow, isLast } = next
     // A fold that begins with yet earlier ones takes the place of one beside the one that answers. Only behind blocks that are not there
@@ -127,8 +132,7 @@ async function goOn(warehouse: Warehouse, { chain, signal, limits, isBeside }: G
     const isOther =
       !isAsKnown ||
       (known !== undefined &&
-        ((isBeside && next.isPreceded) ||
-          (follow.length === 0 && (await newestHeight(warehouse, chain)) > place.through.number + 1)))
+        ((isBeside && next.isPreceded) || (follow.length === 0 && newest > place.through.number + 1)))
     if (isOther) {
       known = undefined
       continue
@@ -169,11 +173,11 @@ async function goOn(warehouse: Warehouse, { chain, signal, limits, isBeside }: G
         : {
             ...{ place: { start, through }, parentHash: parentHash || parentIn(step, start) },
             ...{ notReverted, reverts, folded: kept, notes, isOnlyFold },
-            reverted: reverted.through === Number.POSITIVE_INFINITY ? reverted : undefined,
+            reverted: next.reverted.through === Number.POSITIVE_INFINITY ? next.reverted : undefined,
           }
     // What comes meanwhile is asked for when it is there; of blocks that come in numbers that is many at once.
     const isCut = step.length < follow.length || follow.length === limits.stepBlocks
-    if (isBeside || (!isCut && isLast)) break
+    if (isBeside || (!isCut && isLast && newest <= last.number)) break
     seen = undefined
   }
   await note()

@@ -40,10 +40,11 @@ interface BlockRow {
 interface Following {
   /** One on the other, as many as a step may have; none where the next one is not there, or lacks logs. */
   readonly follow: readonly Block[]
-  /** Whether no blocks are there behind them. */
+  /** Whether no blocks are there behind them, of as many heights. */
   readonly isLast: boolean
   /** Whether the block before the fold's first one is there. */
   readonly isPreceded: boolean
+  readonly reverted: Reverted
 }
 
 interface Asked {
@@ -51,14 +52,15 @@ interface Asked {
   /** Of the block that the fold's first one follows on; empty where nobody knows. */
   readonly parentHash: string
   readonly blocksMax: number
-  readonly reverted: Reverted
+  /** Asked behind the headers: of a block that is reverted and comes back meanwhile, a list from before would know nothing. */
+  readonly reverted: () => Promise<Reverted>
 }
 
 /** What a fold goes on with. A block that is announced later for the same height follows on another one, or is in doubt until one is reverted. */
 export async function nextBlocks(
   warehouse: Warehouse,
   chain: string,
-  { place: { start, through }, parentHash, blocksMax, reverted }: Asked,
+  { place: { start, through }, parentHash, blocksMax, reverted: askBehind }: Asked,
 ): Promise<Following> {
   const span = { chain, from: through.number, to: through.number + blocksMax }
   const [rows, parts] = await Promise.all([
@@ -80,6 +82,7 @@ export async function nextBlocks(
       span,
     ),
   ])
+  const reverted = await askBehind()
   const isWhole = new Set(
     parts.filter((row) => Number(row.there) === row.parts).map((row) => `${row.hash} ${row.parts}`),
   )
@@ -98,7 +101,8 @@ export async function nextBlocks(
     hash = row.hash
     follow.push({ number, hash, parentHash: row.parent_hash, timeSec: row.time_sec })
   }
-  return { follow, isLast: highest <= number, isPreceded: parentHash !== '' && byNumber.has(start - 1) }
+  const isPreceded = parentHash !== '' && byNumber.has(start - 1)
+  return { follow, isLast: highest <= number, isPreceded, reverted }
 }
 
 /** Whether a block that was reverted is canonical again; then its rows count again. The log has both facts of a block in their order. */

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { FOLD_LIMITS, foldChain } from '../../processors/nft/fold.ts'
+import { memoryOf } from '../../processors/nft/fold-memory.ts'
 import { AppError } from '../../schemas/errors.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
 import { tries } from '../long-form.ts'
@@ -149,4 +150,73 @@ test('where nothing was written since all that is there was folded nothing is as
   const third = blockOn(first, [])
   await tellAll(warehouse, [third, blockOn(third, [])])
   expect(await foldChain(handle, CHAIN, never)).toBe(2)
+})
+
+test.each([
+  { tellsWrites: true, isRemembered: true },
+  { tellsWrites: true, isRemembered: false },
+  { tellsWrites: false, isRemembered: true },
+  { tellsWrites: false, isRemembered: false },
+])(
+  'a block that is reverted and comes back while what follows is looked for counts: %o',
+  async ({ tellsWrites, isRemembered }) => {
+    const { warehouse, empty } = stores()
+    await empty()
+    let head: Block | undefined
+    for (let id = 1n; id <= 5n; id++) head = blockOn(head, [{ contract: ART, from: NOBODY, to: COINS, id, amount: 1n }])
+    const [first, second, third, ...last] = chainOf(head)
+    const [fourth, fifth] = last
+    const blocks = [first, second, third, fourth, fifth].filter((block) => block !== undefined)
+    await tellAll(
+      warehouse,
+      blocks.filter((block) => block !== third),
+    )
+    const revertAll = (reverted: readonly Block[]) => reverted.map((block) => revertOf(block, CHAIN))
+    await tell(warehouse, revertAll(last.toReversed()), { chain: CHAIN })
+    let moment: (() => Promise<void>) | undefined
+    const handle = new Proxy(handleOf(warehouse), {
+      get: (target, name) => {
+        if (name === 'writesOf' && !tellsWrites) return undefined
+        const own = Reflect.get(target, name)
+        if (name !== 'query') return own
+        return async (sql: string, ...more: unknown[]) => {
+          const isHeaders = sql.includes('log_parts, version')
+          if (isHeaders && moment !== undefined) {
+            const now = moment
+            moment = undefined
+            await now()
+          }
+          return own.call(target, sql, ...more)
+        }
+      },
+    })
+    expect(await foldChain(isRemembered ? handle : handleOf(warehouse), CHAIN, never)).toBe(2)
+    await tellAll(warehouse, [third as Block])
+    moment = async () => {
+      await tell(warehouse, revertAll([third as Block]), { chain: CHAIN })
+      await tellAll(warehouse, [third as Block, ...last])
+    }
+    for (let time = 0; time < 3; time++) await foldChain(handle, CHAIN, never)
+    expect(moment).toBeUndefined()
+    await expectHoldings(warehouse, head as Block)
+  },
+)
+
+test('blocks behind more missing ones than a step has are folded with those before, and what was in memory for many is given back', async () => {
+  const { warehouse, empty } = stores()
+  await empty()
+  const handle = handleOf(warehouse)
+  const limits = { ...FOLD_LIMITS, stepBlocks: 3 }
+  const mint = (id: bigint) => [{ contract: ART, from: NOBODY, to: COINS, id, amount: 1n }]
+  const first = blockOn(undefined, mint(1n))
+  const second = blockOn(first, mint(2n))
+  await tellAll(warehouse, [first, second])
+  expect(await foldChain(handle, CHAIN, never, limits)).toBe(2)
+  expect(memoryOf(handle).known.get(CHAIN)?.folded).toBeDefined()
+  expect(await foldChain(handle, CHAIN, never, limits)).toBe(0)
+  expect(memoryOf(handle).known.get(CHAIN)?.folded).toBeUndefined()
+  await tellAll(warehouse, [blockOn(second, []), blockOn(undefined, [], 10)])
+  expect(await foldChain(handle, CHAIN, never, limits)).toBe(2)
+  const [newest] = await warehouse.query<{ number: string }>('SELECT max(block_number) AS number FROM nft_blocks')
+  expect(newest?.number).toBe('10')
 })

@@ -187,3 +187,27 @@ test('a weakly checked block that comes while the head is looked for is found', 
   })
   expect(await standings.of('mainnet')).toMatchObject({ check: 'bloom' })
 })
+
+test('a look that ends behind another one, and finds the same, has found its object', async () => {
+  const state = { writes: 0, looks: 0 }
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const warehouse: WarehouseReader = {
+    async query<Row>(sql: string) {
+      if (!sql.includes("'starts' AS fact"))
+        return (sql.includes('AS parent') ? [{ number: '1', hash: '0x01', parent: '0x00', time_sec: 12 }] : []) as Row[]
+      if (++state.looks === 3) await held
+      return [
+        { fact: 'starts', part: '', value: '1 a' },
+        { fact: 'metadata', part: 'contracts', value: String(state.writes) },
+      ] as Row[]
+    },
+    writesOf: () => state.writes,
+  }
+  const standings = new NftStandings(warehouse, OLD_AT_ONCE_MS)
+  await standings.of('mainnet')
+  state.writes = 2
+  const [first, second] = [standings.of('mainnet'), standings.of('mainnet')]
+  const found = await first
+  release()
+  expect(await second).toBe(found)
+})
