@@ -27,7 +27,7 @@ export interface Known {
   readonly reverts: string
   /** Reverted blocks behind the place, where all of them are told. */
   readonly reverted: Reverted | undefined
-  /** Writes of what a fold is made of before it was looked for what follows, where nothing is left of it; undefined where nobody knows. */
+  /** Writes of what a fold is made of, before a look that left nothing to fold; undefined where nobody knows. */
   readonly seen?: number | undefined
   /** With memory for many rows, where months are folded. */
   readonly folded: FoldedRows | undefined
@@ -68,9 +68,9 @@ export function memoryOf(warehouse: Warehouse, limits = JOURNAL_LIMITS): Memory 
 
 export const notesOf = (warehouse: Warehouse): number | undefined => warehouse.writesOf?.(['nft_blocks'])
 
-/** Of what a fold is made of; rows of a block's logs are written before its parts. */
-const MADE_OF = ['execution_heights', 'execution_log_parts', 'reverted_blocks', 'rebuild_exchanges']
-export const writesOf = (warehouse: Warehouse): number | undefined => warehouse.writesOf?.(MADE_OF)
+/** What a fold is made of; rows of a block's logs are written before its parts. */
+const SOURCES = ['execution_heights', 'execution_log_parts', 'reverted_blocks', 'rebuild_exchanges']
+export const sourceWritesOf = (warehouse: Warehouse): number | undefined => warehouse.writesOf?.(SOURCES)
 
 /** Differs when a block was reverted, or is canonical again. Undefined while somebody writes of it. */
 export async function revertsOf(warehouse: Warehouse, chain: string): Promise<string | undefined> {

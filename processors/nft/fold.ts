@@ -8,8 +8,8 @@ import {
   memoryOf,
   notesOf,
   revertsOf,
+  sourceWritesOf,
   takeState,
-  writesOf,
 } from './fold-memory.ts'
 import { earlierPlaceOf, isStillPlace, newestHeight, type Place, parentOfFirst, placeOf } from './fold-place.ts'
 import { type Block, foldStep, NO_TRANSFERS } from './fold-step.ts'
@@ -87,7 +87,7 @@ async function goOn(warehouse: Warehouse, { chain, signal, limits, isBeside }: G
   const knownFolds = isBeside ? memory.earlier : memory.known
   let known = knownFolds.get(chain)
   // All of it was seen last time: a block is asked for with its header and with its logs, whichever comes last.
-  if (known?.seen !== undefined && known.seen === writesOf(warehouse)) {
+  if (known?.seen !== undefined && known.seen === sourceWritesOf(warehouse)) {
     knownFolds.set(chain, { ...known, folded: undefined })
     return { blocks: 0, isPreceded: false }
   }
@@ -104,7 +104,7 @@ async function goOn(warehouse: Warehouse, { chain, signal, limits, isBeside }: G
     notes = notesOf(warehouse)
   }
   while (!signal.aborted) {
-    seen = writesOf(warehouse)
+    seen = sourceWritesOf(warehouse)
     const reverts = await revertsOf(warehouse, chain)
     if (known?.reverts !== reverts) known = undefined
     if (known === undefined) {
