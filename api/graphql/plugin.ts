@@ -9,7 +9,7 @@ import { quarterHourOf } from '../../schemas/eth/utc-offset.ts'
 import { formatMessage, RESULTS, refuse } from '../../schemas/routes/envelope.ts'
 import { NFT_FAILURES, type NftRefusal } from '../../schemas/routes/nft/nft-route.ts'
 import { envelopeErrors, RefusedRequest, sendAnswer, TOO_MUCH, toldAway } from '../http/answer.ts'
-import type { SentAnswer } from '../http/answers.ts'
+import { type SentAnswer, toBody } from '../http/answers.ts'
 import type { SharedParts } from '../http/api-parts.ts'
 import { acceptTextOfAnyType, COMPRESSED, CompressedBody } from '../http/body-rules.ts'
 import { openBudget } from '../http/budget.ts'
@@ -201,7 +201,7 @@ async function toSentAnswer(response: Response): Promise<SentAnswer> {
   return {
     httpStatus: httpStatusOf(response.status, body),
     type: response.headers.get('content-type') ?? 'application/json; charset=utf-8',
-    body,
+    body: toBody(body),
     // A field may have failed for the moment only. Text of the query's own that looks alike is only answered anew.
     isKept: response.ok && !body.includes('"errors":'),
   }

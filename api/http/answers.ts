@@ -4,13 +4,19 @@ import { LRUCache } from 'lru-cache'
 export interface SentAnswer {
   readonly httpStatus: number
   readonly type: string
-  /** Text, which goes out with its headers in one write. */
-  readonly body: string
+  /** Text goes out with its headers in one write; of a long one, its bytes (`toBody`). */
+  readonly body: string | Buffer
   /** False where the same question may be answered otherwise the next time although nothing has changed: a failure. */
   readonly isKept: boolean
   /** Beside its type. */
   readonly headers?: Readonly<Record<string, string>>
 }
+
+/** Longer texts are bytes, once and for all: V8 copies what is kept from one place of its heap to the other, and encodes it for each client. */
+const TEXT_CHARACTERS_MAX = 16 * 1024
+
+/** An answer's text as it is kept and sent. */
+export const toBody = (text: string): string | Buffer => (text.length > TEXT_CHARACTERS_MAX ? Buffer.from(text) : text)
 
 /** What is kept of all accounts together; a character of JSON is a byte. */
 const CHARACTERS_MAX = 64 * 1024 * 1024

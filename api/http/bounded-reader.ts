@@ -22,14 +22,21 @@ export function boundedWordsReader(warehouse: WordsReader, timeMs: number): Word
 }
 
 const bounded = <Result>(timeMs: number, limits: QueryLimits, ask: (limits: QueryLimits) => Promise<Result>) =>
-  within(timeMs, (late) => {
-    const signal = limits.signal === undefined ? late : AbortSignal.any([limits.signal, late])
-    return ask({ ...limits, signal })
-  })
+  within(timeMs, (late) => ask({ ...limits, signal: late }), limits.signal)
 
-/** The result of the work, whose signal aborts after so many milliseconds. Rejects with AppError `warehouse` then. */
-export async function within<Result>(timeMs: number, work: (late: AbortSignal) => Promise<Result>): Promise<Result> {
+/**
+ * The result of the work, whose signal aborts after so many milliseconds, and with another one. Rejects with AppError `warehouse` where it is
+ * late. Not by `AbortSignal.any`: what hangs on such a signal lives until V8 looks through its whole heap.
+ */
+export async function within<Result>(
+  timeMs: number,
+  work: (late: AbortSignal) => Promise<Result>,
+  other?: AbortSignal,
+): Promise<Result> {
   const late = new AbortController()
+  const end = (): void => late.abort(other?.reason)
+  if (other?.aborted) end()
+  other?.addEventListener('abort', end, { once: true })
   const { promise, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
     late.abort(new AppError('warehouse', `What was asked for was not there within ${timeMs} ms.`, { retryable: true }))
@@ -39,5 +46,6 @@ export async function within<Result>(timeMs: number, work: (late: AbortSignal) =
     return await Promise.race([work(late.signal), promise])
   } finally {
     clearTimeout(timer)
+    other?.removeEventListener('abort', end)
   }
 }

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto'
 const TAG_CHARACTERS = 22
 
 /** A strong entity tag of what an answer says: equal text has an equal one, however it came to be. */
-export function entityTag(body: string): string {
+export function entityTag(body: string | Buffer): string {
   return `"${hash('sha256', body, 'base64url').slice(0, TAG_CHARACTERS)}"`
 }
 

@@ -13,7 +13,7 @@ import type { Completeness } from '../../schemas/routes/rewards/completeness.ts'
 import type { AnyRoute, Route } from '../../schemas/routes/route.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import { envelopeErrors, RefusedRequest, sendAnswer, sendRefusal } from './answer.ts'
-import type { SentAnswer } from './answers.ts'
+import { type SentAnswer, toBody } from './answers.ts'
 import type { SharedParts } from './api-parts.ts'
 import { openBudget } from './budget.ts'
 import { chainOf, chainPath, standingOf } from './chain-path.ts'
@@ -218,9 +218,9 @@ async function answerKept(
     const scope = toScope(request, parts, { warehouse, shared: openBudget({ ...parts, account }) })
     const result = await handle({ query, body }, scope)
     if (result.status === 'refused') throw new RefusedRequest(result)
-    const text = JSON.stringify(result.envelope)
-    const headers = { etag: entityTag(text), 'cache-control': 'private, no-cache' }
-    return { httpStatus: 200, type: 'application/json; charset=utf-8', body: text, isKept: true, headers }
+    const told = toBody(JSON.stringify(result.envelope))
+    const headers = { etag: entityTag(told), 'cache-control': 'private, no-cache' }
+    return { httpStatus: 200, type: 'application/json; charset=utf-8', body: told, isKept: true, headers }
   })
   return sendTagged(request, reply, sent)
 }

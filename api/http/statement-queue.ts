@@ -14,9 +14,11 @@ export const SMALL_ACCOUNTS = ''
 const NEVER = new AbortController().signal
 
 interface Gathered {
-  readonly items: unknown[]
-  readonly results: Promise<readonly unknown[]>
+  items: unknown[]
+  results: Promise<readonly unknown[]>
 }
+
+const NO_RESULTS: Promise<readonly unknown[]> = Promise.resolve([])
 
 interface Waiting {
   readonly begin: () => void
@@ -71,6 +73,9 @@ export class StatementQueue {
     const items: Item[] = []
     const results = this.run(account, NEVER, () => {
       if (this.#gathered.get(key) === gathered) this.#gathered.delete(key)
+      // Tables that a map of V8 has outgrown live until all of its heap is looked through, and with them what was in them then: that is to be little.
+      gathered.items = []
+      gathered.results = NO_RESULTS
       return runAll(items)
     })
     const gathered: Gathered = { items, results }

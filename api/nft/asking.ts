@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { ValidAt } from '../../schemas/routes/nft/fields.ts'
 import { type AnyNftRoute, type NftRefusal, type NftRoute, refuseNft } from '../../schemas/routes/nft/nft-route.ts'
-import type { SentAnswer } from '../http/answers.ts'
+import { type SentAnswer, toBody } from '../http/answers.ts'
 import type { SharedParts } from '../http/api-parts.ts'
 import { type LookupReader, lookUp, lookUpKeys } from '../http/lookups.ts'
 import { meantFilter } from './meant-filter.ts'
@@ -219,7 +219,7 @@ export async function ask(asking: Asking): Promise<SentAnswer> {
     const result = isOfBlock ? early : await operation.handle(values, scope)
     if (!(await isOfOneChain(standings, scope))) continue
     if (result.status === 'refused') throw new RefusedNft(result)
-    const body = JSON.stringify(result.body)
+    const body = toBody(JSON.stringify(result.body))
     return {
       httpStatus: 200,
       type: 'application/json; charset=utf-8',

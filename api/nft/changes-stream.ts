@@ -37,7 +37,7 @@ export const streamChanges: Streaming = async (request: FastifyRequest, reply: F
     const question = since === undefined ? others : { ...others, since }
     const warehouse = openBudget({ ...parts, account, signal })
     const sent = await ask({ ...asked, chain: chain.names.name, warehouse, values: question })
-    return JSON.parse(sent.body) as Changes
+    return JSON.parse(String(sent.body)) as Changes
   }
   // What is refused is refused as everywhere, before the stream begins.
   let changes = await next()

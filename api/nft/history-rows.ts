@@ -8,13 +8,15 @@ export interface Column {
   readonly kind: 'bytes' | 'text' | 'unsigned' | 'signed' | 'time'
   /** Of a value; of a text at most. */
   readonly bytes: number
+  /** Behind it there is no other value: nothing is to be looked for there. */
+  readonly greatest?: string
 }
 
 const count = (name: string): Column => ({ name, kind: 'unsigned', bytes: 8 })
 
 export const addressKey = (name: string): Column => ({ name, kind: 'bytes', bytes: 20 })
 export const TOKEN_KEY: Column = { name: 'token_id', kind: 'bytes', bytes: 32 }
-export const STANDARD_KEY: Column = { name: 'standard', kind: 'text', bytes: 8 }
+export const STANDARD_KEY: Column = { name: 'standard', kind: 'text', bytes: 8, greatest: 'ERC721' }
 export const TOKENS: readonly Column[] = [count('tokens')]
 /** How much is held, and of a sum what is above 256 bits. */
 export const AMOUNT: readonly Column[] = [

@@ -163,10 +163,9 @@ function stretchSql(
   table: HistoryTable,
   { columns, look: { rows, behind } }: { readonly columns: string; readonly look: Look },
 ): string {
-  // The piece of a table that a page begins in has thousands of rows before it: of them nothing but keys is read.
-  const further = behind === undefined ? '' : `PREWHERE ${isBehindSql(table.keys, behind)} `
+  const further = behind === undefined ? '' : ` AND ${isBehindSql(table.keys, behind)}`
   return `SELECT ${columns} FROM ${table.table}
-    ${further}WHERE ${foldSql(scope)} AND ${table.where} ORDER BY ${orderOf(table)} LIMIT ${rows}`
+    WHERE ${foldSql(scope)} AND ${table.where}${further} ORDER BY ${orderOf(table)} LIMIT ${rows}`
 }
 
 async function toStretch(

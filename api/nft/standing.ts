@@ -296,7 +296,8 @@ export class NftStandings {
 /** What is kept where none of its kind was read since. */
 function keptOf<Value>(known: KeptTold<Value> | undefined, readings: readonly string[]): KeptTold<Value> {
   const position = readings.join()
-  return known?.position === position ? known : new KeptTold(position)
+  if (known === undefined) return new KeptTold(position)
+  return known.position === position ? known : known.at(position)
 }
 
 /** The newest block below which one follows on the other, of the newest ones: where two are at one height, a revert is on its way. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Answers, type SentAnswer } from '../../api/http/answers.ts'
+import { Answers, type SentAnswer, toBody } from '../../api/http/answers.ts'
 
 const answerOf = (text: string, isKept = true): SentAnswer => ({
   httpStatus: 200,
@@ -47,4 +47,10 @@ test('equal questions at one time are asked once, and end when all askers are go
   // The next asker is not given what was ended.
   const next = await answers.of(question('1'), () => Promise.resolve(answerOf('next')))
   expect(next.body).toBe('next')
+})
+
+test('a long text is kept as its bytes, a short one as it is', () => {
+  const [short, long] = ['ä'.repeat(10), 'ä'.repeat(100_000)]
+  expect(toBody(short)).toBe(short)
+  expect(toBody(long)).toEqual(Buffer.from(long))
 })

@@ -44,7 +44,7 @@ test('rows of a past block are read while the block is looked for, and what was 
   expect(statements).toHaveLength(2)
   findBlock([{ block_number: '5', of_block: 'AB', time_sec: 50 }])
   const { body, headers } = await answer
-  expect(JSON.parse(body)).toEqual({ snapshot: { number: 5, hash: '0xab', timeSec: 50 } })
+  expect(JSON.parse(String(body))).toEqual({ snapshot: { number: 5, hash: '0xab', timeSec: 50 } })
   expect(headers?.['x-valid-at']).toBe('block_number=5, block_hash="0xab", block_timestamp=50')
 })
 
