@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { AskedBefore } from './asked-before.ts'
 
 /** An answer as it is sent. */
 export interface SentAnswer {
@@ -44,7 +45,10 @@ export interface Question {
   readonly signal: AbortSignal
 }
 
-/** Answers that nothing has changed since, and those that are being made: equal questions at one time are asked once. */
+/**
+ * Answers that nothing has changed since, and those that are being made: equal questions at one time are asked once. Long ones are kept from
+ * the second time on: five hundred pages would be all that there is room for.
+ */
 export class Answers {
   readonly #kept = new LRUCache<string, Kept>({
     maxSize: CHARACTERS_MAX,
@@ -52,6 +56,7 @@ export class Answers {
     sizeCalculation: ({ position, answer }, key) => key.length + position.length + answer.body.length,
   })
   readonly #pending = new Map<string, Pending>()
+  readonly #asked = new AskedBefore()
 
   /** What was answered while the tables stood as they do. */
   kept(key: string, position: string): SentAnswer | undefined {
@@ -86,7 +91,8 @@ export class Answers {
     this.#pending.set(key, pending)
     pending.answer
       .then((answer) => {
-        if (answer.isKept) this.#kept.set(key, { position, answer })
+        if (answer.isKept && (this.#asked.isAgain(key) || typeof answer.body === 'string'))
+          this.#kept.set(key, { position, answer })
       })
       .catch(() => {}) // the askers hear of it
       .finally(() => {

@@ -1,26 +1,25 @@
+import { AskedBefore } from '../http/asked-before.ts'
+
 /** That are kept together, each kind of a chain: about 50 MB. */
 const CHARACTERS_MAX = 16_000_000
 /** That one takes beside what it says. */
 const CHARACTERS_EACH = 200
-/** Keys that are known to have been asked for: far more than are kept. */
-const ASKED_PLACES = 2 ** 18
 
 /**
  * What contracts, or tokens, say of themselves, as it was told to those who asked: good for as long as none of its kind is read again,
  * for most collections are in many wallets, and a wallet is asked about at one block after the other. What is asked for the first time is
- * not kept: who reads all tokens there are, each once, would have everything else forgotten, and memory collected all the time.
+ * not kept.
  */
 export class KeptTold<Value> {
   /** Of which reading it is. */
   readonly position: string
   /** Null: nothing is told of it. */
   readonly #known = new Map<string, Value | null>()
-  /** By the place of a key, which key was asked for there last. */
-  readonly #asked: Uint32Array<ArrayBuffer>
+  readonly #asked: AskedBefore
   readonly #charactersMax: number
   #characters = 0
 
-  constructor(position: string, charactersMax = CHARACTERS_MAX, asked = new Uint32Array(ASKED_PLACES)) {
+  constructor(position: string, charactersMax = CHARACTERS_MAX, asked = new AskedBefore()) {
     this.position = position
     this.#charactersMax = charactersMax
     this.#asked = asked
@@ -38,7 +37,7 @@ export class KeptTold<Value> {
 
   /** From the second time on. `characters` are those of what it says. What does not fit beside the others takes their place. */
   keep(key: string, told: Value | null, characters: number): void {
-    if (!this.#isAskedAgain(key) || this.#known.has(key)) return
+    if (!this.#asked.isAgain(key) || this.#known.has(key)) return
     this.#characters += characters + CHARACTERS_EACH
     if (this.#characters > this.#charactersMax) {
       this.#known.clear()
@@ -46,19 +45,4 @@ export class KeptTold<Value> {
     }
     this.#known.set(key, told)
   }
-
-  #isAskedAgain(key: string): boolean {
-    const mark = hashOf(key)
-    const place = mark % ASKED_PLACES
-    const isAgain = this.#asked[place] === mark
-    this.#asked[place] = mark
-    return isAgain
-  }
-}
-
-/** FNV-1a, of 32 bits. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  return hash >>> 0
 }

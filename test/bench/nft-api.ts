@@ -31,7 +31,7 @@ const QUESTIONS = 320
  * Asked beforehand, each for the first time as well: V8 compiles what an answer runs while the first hundreds are given, and clients that begin
  * at one time wait for each other longer than any later.
  */
-const WARM_UP = 320
+const WARM_UP = 160
 /** Between looks whether the engine still merges what was written. */
 const MERGING_MS = 500
 /** Without a merge: the engine looks for the next ones at intervals that grow. */

@@ -54,3 +54,15 @@ test('a long text is kept as its bytes, a short one as it is', () => {
   expect(toBody(short)).toBe(short)
   expect(toBody(long)).toEqual(Buffer.from(long))
 })
+
+test('a long answer is kept from the second time on that it is asked for, however the tables stand then', async () => {
+  const answers = new Answers()
+  const long = (): Promise<SentAnswer> => Promise.resolve({ ...answerOf(''), body: toBody('a'.repeat(100_000)) })
+  const ask = (position: string) => answers.of(question(position), long)
+  await ask('1')
+  expect(answers.kept('question', '1')).toBeUndefined()
+  const second = await ask('1')
+  expect(answers.kept('question', '1')).toBe(second)
+  const third = await ask('2')
+  expect(answers.kept('question', '2')).toBe(third)
+})
