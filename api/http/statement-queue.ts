@@ -36,6 +36,8 @@ export class StatementQueue {
   #running = 0
   /** What is gathered for the next turn, by account and kind. */
   readonly #gathered = new Map<string, Gathered>()
+  /** The end of what was gathered last, by account and kind. */
+  readonly #ends = new Map<string, Promise<void>>()
 
   /** Runs the task when it is the account's turn. Rejects with the signal's reason, and runs nothing, when it aborts before. */
   async run<Result>(account: string, signal: AbortSignal, task: () => Promise<Result>): Promise<Result> {
@@ -50,7 +52,8 @@ export class StatementQueue {
 
   /**
    * Runs what an account asks for of one kind while it waits for its turn as one: `runAll` gets all of it, `most` at once, and results are
-   * in its order. Whoever does not wait any more is not heard of.
+   * in its order. What is gathered while one of its kind runs waits for its end: two side by side would be of half as much each. Whoever
+   * does not wait any more is not heard of.
    */
   async gather<Item, Result>(
     account: string,
@@ -71,16 +74,26 @@ export class StatementQueue {
     runAll: (items: readonly Item[]) => Promise<readonly Result[]>,
   ): Gathered {
     const items: Item[] = []
-    const results = this.run(account, NEVER, () => {
+    const begin = (): Promise<readonly Result[]> => {
       if (this.#gathered.get(key) === gathered) this.#gathered.delete(key)
       // Tables that a map of V8 has outgrown live until all of its heap is looked through, and with them what was in them then: that is to be little.
       gathered.items = []
       gathered.results = NO_RESULTS
       return runAll(items)
-    })
+    }
+    const results = (this.#ends.get(key) ?? Promise.resolve()).then(() => this.run(account, NEVER, begin))
+    this.#noteEnd(key, results)
     const gathered: Gathered = { items, results }
     this.#gathered.set(key, gathered)
     return gathered
+  }
+
+  #noteEnd(key: string, results: Promise<unknown>): void {
+    const forget = (): void => {
+      if (this.#ends.get(key) === end) this.#ends.delete(key)
+    }
+    const end = results.then(forget, forget)
+    this.#ends.set(key, end)
   }
 
   #turn(account: string, signal: AbortSignal): Promise<void> {

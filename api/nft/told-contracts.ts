@@ -4,7 +4,7 @@ import { hexKeys, lookUpKeys } from '../http/lookups.ts'
 import type { NftPin } from './asking.ts'
 import type { KeptTold } from './kept-told.ts'
 import type { Standard } from './metadata.ts'
-import { newestOf, type Versioned } from './newest-rows.ts'
+import { foundOnce, isNewer, type Versioned } from './newest-rows.ts'
 
 /** What a contract said of itself when it was read last. */
 export interface ToldContract {
@@ -55,7 +55,7 @@ export async function selectContracts(
      WHERE chain = ${textSql(chain)} AND contract IN (${hexKeys(ADDRESS_BYTES)})`,
     unknown.map((one) => one.slice(2)).join(''),
   )
-  const newest = newestOf(rows, ({ address }) => `0x${address.toLowerCase()}`)
+  const newest = foundOnce(rows, newestOfContracts)
   for (const contract of unknown) {
     const row = newest.get(contract)
     const own = row === undefined ? null : ({ ...JSON.parse(row.told), version: row.version } as ToldContract)
@@ -63,4 +63,14 @@ export async function selectContracts(
     if (own !== null) told.set(contract, own)
   }
   return told
+}
+
+/** Of each contract the row that was written last. */
+function newestOfContracts(rows: readonly ContractRow[]): ReadonlyMap<string, ContractRow> {
+  const newest = new Map<string, ContractRow>()
+  for (const row of rows) {
+    const contract = `0x${row.address.toLowerCase()}`
+    if (isNewer(row, newest.get(contract))) newest.set(contract, row)
+  }
+  return newest
 }

@@ -5,7 +5,7 @@ import { tokenHex } from './amounts.ts'
 import type { NftPin } from './asking.ts'
 import type { KeptTold } from './kept-told.ts'
 import type { Token } from './metadata.ts'
-import { newestOf, type Versioned } from './newest-rows.ts'
+import { foundOnce, isNewer, type Versioned } from './newest-rows.ts'
 
 /** What is known of a token; undefined: nothing was read, or nobody has tried. */
 export interface ToldToken {
@@ -14,7 +14,6 @@ export interface ToldToken {
 }
 
 interface Row extends Versioned {
-  /** As `hex` writes it. */
   readonly of_token: string
   readonly of_kind: string
   readonly json: string
@@ -23,9 +22,19 @@ interface Row extends Versioned {
 /** Contract and token id, in one. */
 const TOKEN_BYTES = 52
 
-const keyOf = ({ contract, tokenId }: Token): string => `${contract.slice(2)}${tokenHex(tokenId)}`
+/** As `hex` writes it. */
+const keyOf = ({ contract, tokenId }: Token): string => `${contract.slice(2)}${tokenHex(tokenId)}`.toUpperCase()
 
-const rowKey = ({ of_token, of_kind }: Row): string => `${of_token}${of_kind}`
+/** Of each token, by kind, the row that was written last. */
+function newestOfTokens(rows: readonly Row[]): ReadonlyMap<string, Readonly<Partial<Record<string, Row>>>> {
+  const newest = new Map<string, Partial<Record<string, Row>>>()
+  for (const row of rows) {
+    const of = newest.get(row.of_token) ?? {}
+    if (isNewer(row, of[row.of_kind])) of[row.of_kind] = row
+    newest.set(row.of_token, of)
+  }
+  return newest
+}
 
 /** Where tokens are looked up; without a standing nothing is kept. */
 type TokenTables = Pick<NftPin, 'warehouse' | 'chain'> & {
@@ -46,7 +55,7 @@ export async function selectTokens(tables: TokenTables, tokens: readonly Token[]
   const told = keys.map((key, i) => known[i] ?? found.get(key) ?? NOTHING_TOLD)
   const [only] = told
   if (told.length > 1 || only === undefined || !isShortened(only)) return told
-  return [{ ...only, ...(await selectWhole(tables, keys[0] as string)) }]
+  return [{ ...only, ...(await selectWhole(tables, (keys[0] as string).toLowerCase())) }]
 }
 
 /** By key, those of which something is told. */
@@ -62,10 +71,10 @@ async function lookUpTokens(
      WHERE chain = ${textSql(chain)} AND token IN (${hexKeys(TOKEN_BYTES)})`,
     keys.join(''),
   )
-  const newest = newestOf(rows, rowKey)
+  const newest = foundOnce(rows, newestOfTokens)
   for (const key of keys) {
-    const of = (kind: string) => newest.get(`${key.toUpperCase()}${kind}`)?.json
-    const [document, state] = [of('document'), of('state')]
+    const { document: ofDocument, state: ofState } = newest.get(key) ?? {}
+    const [document, state] = [ofDocument?.json, ofState?.json]
     const own = {
       document: document === undefined ? undefined : (JSON.parse(document) as ToldDocument),
       state: state === undefined ? undefined : (JSON.parse(state) as ToldState),

@@ -13,13 +13,17 @@ export function toAssignments(settings: Settings): string[] {
     .map(([name, value]) => `${name} = ${quote(String(value))}`)
 }
 
+/** A parameter, in quotes or not: long texts of many keys have none. */
+const NAMED = /\{\w+:/
+const ALL_NAMED = /\{(\w+):/g
+
 /**
  * Assignments that bind the parameters of a statement on its own connection. The package's way to bind them is not used: it
  * shares them between connections and therefore runs one such statement at a time in the whole process.
  * Throws as ClickHouse does when the statement names a parameter that is not given, which might still be set from before.
  */
 export function toParameterAssignments(sql: string, params: QueryParams): string[] {
-  for (const [, name = ''] of withoutQuotes(sql).matchAll(/\{(\w+):/g)) {
+  for (const [, name = ''] of NAMED.test(sql) ? withoutQuotes(sql).matchAll(ALL_NAMED) : []) {
     if (params[name] === undefined) {
       throw new Error(`Code: 456. DB::Exception: Substitution ${name} is not set. (UNKNOWN_QUERY_PARAMETER)`)
     }

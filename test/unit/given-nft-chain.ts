@@ -130,5 +130,6 @@ export function chainOf(block: Block | undefined): readonly Block[] {
 let hashes = 0
 
 export function blockOn(parent: Block | undefined, moves: readonly Move[], number = (parent?.number ?? 0) + 1): Block {
-  return { number, hash: `0x${(++hashes).toString(16).padStart(64, '0')}`, parent, moves }
+  // With a letter in each: they may be written in either case.
+  return { number, hash: `0xb${(++hashes).toString(16).padStart(63, '0')}`, parent, moves }
 }

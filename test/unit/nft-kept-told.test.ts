@@ -7,7 +7,7 @@ import { noWords } from './no-words.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
 const CHAIN = 'eth'
-const [ART, COINS] = [`0x${'01'.repeat(20)}`, `0x${'02'.repeat(20)}`] as const
+const [ART, COINS] = [`0x${'0a'.repeat(20)}`, `0x${'0b'.repeat(20)}`] as const
 const stores = storesOfFile()
 
 /** A contract is read, or a token, and it is told which event has told it. */

@@ -92,3 +92,35 @@ test('keys that wait for a turn are looked up in one statement, each once', asyn
   expect(await Promise.all(lookups)).toEqual([[{ a: 1 }], [{ a: 1 }], [{ a: 1 }]])
   expect(statements).toEqual([expect.stringMatching(/^SELECT a FROM x WHERE a IN \(1, 2\) SETTINGS /)])
 })
+
+test('what is gathered while one of its kind runs waits for its end, and keeps no other kind waiting', async () => {
+  const { statements, warehouse, endAll } = heldWarehouse()
+  const budget = openBudget({ warehouse, queue: new StatementQueue(), account: 'one' })
+  const lookUp = (kind: string, sql: string) => budget.lookUp?.(kind, sql)
+  const first = lookUp('kind', 'SELECT 1')
+  await turns()
+  const second = [lookUp('kind', 'SELECT 2'), lookUp('kind', 'SELECT 3'), lookUp('another', 'SELECT 4')]
+  await turns()
+  expect(statements.map((sql) => sql.match(/SELECT \d/g))).toEqual([['SELECT 1'], ['SELECT 4']])
+  endAll()
+  await Promise.all([first, second[2]])
+  await turns()
+  expect(statements.slice(2).map((sql) => sql.match(/SELECT 1 AS nth, 3|SELECT 0 AS nth, 2/g))).toEqual([
+    ['SELECT 0 AS nth, 2', 'SELECT 1 AS nth, 3'],
+  ])
+  endAll()
+  await Promise.all(second)
+})
+
+test('what waits for the end of one that fails is run behind it', async () => {
+  const { promise: failing, reject } = Promise.withResolvers<never>()
+  const answers = [failing, Promise.resolve([])]
+  const warehouse: WordsReader = { ...noWords, query: () => answers.shift() as Promise<never[]> }
+  const budget = openBudget({ warehouse, queue: new StatementQueue(), account: 'one' })
+  const first = expect(budget.lookUp?.('kind', 'SELECT 1')).rejects.toThrow('away')
+  await turns()
+  const second = budget.lookUp?.('kind', 'SELECT 2')
+  reject(new Error('away'))
+  await first
+  expect(await second).toEqual([])
+})
