@@ -21,12 +21,21 @@ interface Gathered {
 const NO_RESULTS: Promise<readonly unknown[]> = Promise.resolve([])
 
 interface Waiting {
+  /** Of what is gathered. */
+  readonly kind: string | undefined
   readonly begin: () => void
 }
 
 interface Line {
-  running: number
+  readonly running: Waiting[]
   readonly waiting: Set<Waiting>
+}
+
+/** What has waited longest, but behind others where one of its kind runs: meanwhile more of it is gathered. */
+function nextOf({ waiting, running }: Line): Waiting | undefined {
+  const [first] = waiting
+  for (const one of waiting) if (one.kind === undefined || running.every(({ kind }) => kind !== one.kind)) return one
+  return first
 }
 
 /** Runs the statements of accounts in turns: who asks much waits behind itself, not before others. */
@@ -36,24 +45,22 @@ export class StatementQueue {
   #running = 0
   /** What is gathered for the next turn, by account and kind. */
   readonly #gathered = new Map<string, Gathered>()
-  /** The end of what was gathered last, by account and kind. */
-  readonly #ends = new Map<string, Promise<void>>()
 
   /** Runs the task when it is the account's turn. Rejects with the signal's reason, and runs nothing, when it aborts before. */
-  async run<Result>(account: string, signal: AbortSignal, task: () => Promise<Result>): Promise<Result> {
+  async run<Result>(account: string, signal: AbortSignal, task: () => Promise<Result>, kind?: string): Promise<Result> {
     signal.throwIfAborted()
-    await this.#turn(account, signal)
+    const turn = await this.#turn(account, signal, kind)
     try {
       return await task()
     } finally {
-      this.#end(account)
+      this.#end(account, turn)
     }
   }
 
   /**
    * Runs what an account asks for of one kind while it waits for its turn as one: `runAll` gets all of it, `most` at once, and results are
-   * in its order. What is gathered while one of its kind runs waits for its end: two side by side would be of half as much each. Whoever
-   * does not wait any more is not heard of.
+   * in its order. While one of its kind runs, what else the account waits for comes first: two side by side would be of half as much each.
+   * Whoever does not wait any more is not heard of.
    */
   async gather<Item, Result>(
     account: string,
@@ -81,29 +88,21 @@ export class StatementQueue {
       gathered.results = NO_RESULTS
       return runAll(items)
     }
-    const results = (this.#ends.get(key) ?? Promise.resolve()).then(() => this.run(account, NEVER, begin))
-    this.#noteEnd(key, results)
+    const results = this.run(account, NEVER, begin, key)
     const gathered: Gathered = { items, results }
     this.#gathered.set(key, gathered)
     return gathered
   }
 
-  #noteEnd(key: string, results: Promise<unknown>): void {
-    const forget = (): void => {
-      if (this.#ends.get(key) === end) this.#ends.delete(key)
-    }
-    const end = results.then(forget, forget)
-    this.#ends.set(key, end)
-  }
-
-  #turn(account: string, signal: AbortSignal): Promise<void> {
-    const line = this.#lines.get(account) ?? { running: 0, waiting: new Set<Waiting>() }
+  #turn(account: string, signal: AbortSignal, kind: string | undefined): Promise<Waiting> {
+    const line = this.#lines.get(account) ?? { running: [], waiting: new Set<Waiting>() }
     this.#lines.set(account, line)
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const { promise, resolve, reject } = Promise.withResolvers<Waiting>()
     const waiting: Waiting = {
+      kind,
       begin: () => {
         signal.removeEventListener('abort', leave)
-        resolve()
+        resolve(waiting)
       },
     }
     const leave = (): void => {
@@ -123,7 +122,7 @@ export class StatementQueue {
       if (found === undefined) return
       const { account, line, next } = found
       line.waiting.delete(next)
-      line.running++
+      line.running.push(next)
       this.#running++
       // Behind the others until its next turn.
       this.#lines.delete(account)
@@ -140,24 +139,24 @@ export class StatementQueue {
   #nextLine(): { account: string; line: Line; next: Waiting } | undefined {
     let best: { account: string; line: Line; next: Waiting } | undefined
     for (const [account, line] of this.#lines) {
-      const [next] = line.waiting
-      if (next === undefined || line.running >= this.#share()) continue
-      if (best === undefined || line.running < best.line.running) best = { account, line, next }
+      const next = nextOf(line)
+      if (next === undefined || line.running.length >= this.#share()) continue
+      if (best === undefined || line.running.length < best.line.running.length) best = { account, line, next }
     }
     return best
   }
 
-  #end(account: string): void {
+  #end(account: string, turn: Waiting): void {
     const line = this.#lines.get(account)
     this.#running--
     if (line !== undefined) {
-      line.running--
+      line.running.splice(line.running.indexOf(turn), 1)
       this.#forget(account, line)
     }
     this.#beginNext()
   }
 
-  #forget(account: string, line: Line): void {
-    if (line.running === 0 && line.waiting.size === 0) this.#lines.delete(account)
+  #forget(account: string, { running, waiting }: Line): void {
+    if (running.length === 0 && waiting.size === 0) this.#lines.delete(account)
   }
 }

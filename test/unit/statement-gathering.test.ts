@@ -22,7 +22,7 @@ function heldWarehouse(answer: (sql: string) => readonly object[] = () => []) {
   const endAll = (): void => {
     for (const end of ends.splice(0)) end()
   }
-  return { statements, warehouse, endAll }
+  return { statements, ends, warehouse, endAll }
 }
 
 const turns = () => new Promise((resolve) => setImmediate(resolve))
@@ -93,34 +93,39 @@ test('keys that wait for a turn are looked up in one statement, each once', asyn
   expect(statements).toEqual([expect.stringMatching(/^SELECT a FROM x WHERE a IN \(1, 2\) SETTINGS /)])
 })
 
-test('what is gathered while one of its kind runs waits for its end, and keeps no other kind waiting', async () => {
-  const { statements, warehouse, endAll } = heldWarehouse()
+test('while one of its kind runs, what is gathered lets others before it', async () => {
+  const { statements, ends, warehouse, endAll } = heldWarehouse()
   const budget = openBudget({ warehouse, queue: new StatementQueue(), account: 'one' })
   const lookUp = (kind: string, sql: string) => budget.lookUp?.(kind, sql)
+  const busy = NAMES.slice(1).map((sql) => budget.query(sql))
   const first = lookUp('kind', 'SELECT 1')
   await turns()
-  const second = [lookUp('kind', 'SELECT 2'), lookUp('kind', 'SELECT 3'), lookUp('another', 'SELECT 4')]
+  const second = [lookUp('kind', 'SELECT 2'), lookUp('another', 'SELECT 3'), lookUp('kind', 'SELECT 4')]
   await turns()
-  expect(statements.map((sql) => sql.match(/SELECT \d/g))).toEqual([['SELECT 1'], ['SELECT 4']])
-  endAll()
-  await Promise.all([first, second[2]])
+  expect(statements.map((sql) => sql.split(' SETTINGS')[0])).toEqual([...NAMES.slice(1), 'SELECT 1'])
+  // Those that were busy end, and the first of its kind does not.
+  for (const end of ends.splice(0, NAMES.length - 1)) end()
+  await Promise.all(busy)
   await turns()
-  expect(statements.slice(2).map((sql) => sql.match(/SELECT 1 AS nth, 3|SELECT 0 AS nth, 2/g))).toEqual([
-    ['SELECT 0 AS nth, 2', 'SELECT 1 AS nth, 3'],
-  ])
-  endAll()
-  await Promise.all(second)
+  expect(statements.at(-1)).toMatch(/^SELECT 3 SETTINGS/)
+  for (let time = 0; time < 3; time++) {
+    endAll()
+    await turns()
+  }
+  await Promise.all([first, ...second])
+  expect(statements.at(-1)).toMatch(/^SELECT 0 AS nth, 2 UNION ALL SELECT 1 AS nth, 4 SETTINGS/)
+  expect(statements).toHaveLength(NAMES.length + 2)
 })
 
-test('what waits for the end of one that fails is run behind it', async () => {
-  const { promise: failing, reject } = Promise.withResolvers<never>()
-  const answers = [failing, Promise.resolve([])]
-  const warehouse: WordsReader = { ...noWords, query: () => answers.shift() as Promise<never[]> }
+test('where nothing else waits, two of a kind run side by side', async () => {
+  const { statements, warehouse, endAll } = heldWarehouse()
   const budget = openBudget({ warehouse, queue: new StatementQueue(), account: 'one' })
-  const first = expect(budget.lookUp?.('kind', 'SELECT 1')).rejects.toThrow('away')
-  await turns()
-  const second = budget.lookUp?.('kind', 'SELECT 2')
-  reject(new Error('away'))
-  await first
-  expect(await second).toEqual([])
+  const lookups = []
+  for (let i = 0; i < STATEMENTS_OF_ACCOUNT; i++) {
+    lookups.push(budget.lookUp?.('kind', `SELECT ${i}`))
+    await turns()
+  }
+  expect(statements).toHaveLength(STATEMENTS_OF_ACCOUNT)
+  endAll()
+  await Promise.all(lookups)
 })
