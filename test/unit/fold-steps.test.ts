@@ -51,6 +51,8 @@ test('steps that are noted together come to what the canonical blocks say, whate
         let statements = 0
         let isDone = false
         const handle = handleOf(warehouse)
+        // A statement beside it may fail meanwhile, and with it the fold: what has begun to be told is told all the same.
+        let happening: Promise<void> = Promise.resolve()
         const beforeEach = async () => {
           isDone = false
           const [moment] = left
@@ -58,15 +60,20 @@ test('steps that are noted together come to what the canonical blocks say, whate
           left.shift()
           statements = 0
           if (moment.what === 'failure') throw new AppError('warehouse', 'it is away', { retryable: true })
-          if (moment.what === 'other process') return void (await foldChain(handleOf(warehouse), CHAIN, never))
-          const reverts = chainOf(head).slice(-moment.what.away).toReversed()
+          const { what } = moment
+          happening = happening.then(() => happen(what))
+          await happening
+        }
+        const happen = async (what: Exclude<(typeof moments)[number]['what'], 'failure'>): Promise<void> => {
+          if (what === 'other process') return void (await foldChain(handleOf(warehouse), CHAIN, never))
+          const reverts = chainOf(head).slice(-what.away).toReversed()
           await tell(
             warehouse,
             reverts.map((block) => revertOf(block, CHAIN)),
             { chain: CHAIN },
           )
-          head = chainOf(head).at(-1 - moment.what.away)
-          for (const moves of moment.what.blocks) {
+          head = chainOf(head).at(-1 - what.away)
+          for (const moves of what.blocks) {
             head = blockOn(head, moves)
             await tellAll(warehouse, [head])
           }
@@ -92,6 +99,7 @@ test('steps that are noted together come to what the canonical blocks say, whate
           } catch (error) {
             expect(error).toMatchObject({ message: 'it is away' })
           }
+          await happening
         }
         await foldChain(disturbed, CHAIN, never, limits)
         await expectHoldings(warehouse, head as Block)
