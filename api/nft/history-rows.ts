@@ -1,3 +1,4 @@
+import { TOKEN_STANDARDS } from '../../schemas/eth/nft-transfers.ts'
 import type { NftScope } from './asking.ts'
 
 // Rows of tables that have, for each of their keys, what it has after each block that changed it.
@@ -9,14 +10,17 @@ export interface Column {
   /** Of a value; of a text at most. */
   readonly bytes: number
   /** Behind it there is no other value: nothing is to be looked for there. */
-  readonly greatest?: string
+  readonly greatest?: string | undefined
 }
 
 const count = (name: string): Column => ({ name, kind: 'unsigned', bytes: 8 })
 
 export const addressKey = (name: string): Column => ({ name, kind: 'bytes', bytes: 20 })
 export const TOKEN_KEY: Column = { name: 'token_id', kind: 'bytes', bytes: 32 }
-export const STANDARD_KEY: Column = { name: 'standard', kind: 'text', bytes: 8, greatest: 'ERC721' }
+export const STANDARD_KEY: Column = {
+  ...{ name: 'standard', kind: 'text', bytes: 8 },
+  greatest: TOKEN_STANDARDS.toSorted().at(-1),
+}
 export const TOKENS: readonly Column[] = [count('tokens')]
 /** How much is held, and of a sum what is above 256 bits. */
 export const AMOUNT: readonly Column[] = [

@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest'
 import { isBehindSql } from '../../api/nft/behind.ts'
 import { addressKey, STANDARD_KEY, TOKEN_KEY } from '../../api/nft/history-rows.ts'
+import { TOKEN_STANDARDS } from '../../schemas/eth/nft-transfers.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
 const stores = storesOfFile()
 const KEYS = [addressKey('contract'), TOKEN_KEY, STANDARD_KEY]
-const [CONTRACTS, TOKENS, STANDARDS] = [
+const [CONTRACTS, TOKENS] = [
   ['01', '02', '03'],
   ['01', '02', '03'],
-  ['ERC1155', 'ERC721'],
 ] as const
+const STANDARDS = TOKEN_STANDARDS.toSorted()
 /** All keys there are, in their order. */
 const all = CONTRACTS.flatMap((contract) => TOKENS.flatMap((token) => STANDARDS.map((one) => [contract, token, one])))
 
