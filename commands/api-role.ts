@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Meter } from '../api/gateway/meter.ts'
 import { Usage } from '../api/gateway/usage.ts'
+import { Looks } from '../api/http/looks.ts'
 import { openApi, refuseAddress } from '../api/http/server.ts'
 import { openStatementSigner } from '../api/http/statement-signer.ts'
 import { hasBeacon } from '../infra/config/select-chain.ts'
@@ -54,6 +55,12 @@ export const apiRole: Role = {
     })
     await using open = new AsyncDisposableStack()
     const account = await openAccountParts(running, ports, open)
+    const tablesWhole = new Looks({
+      look: () => areTablesWhole(warehouse),
+      // A table that is made anew counts, too.
+      writes: () => warehouse.writesOf?.(['filled_from']),
+      ageMsMax: ASKED_MS,
+    })
     await using api = await openApi({
       warehouse,
       upstreams,
@@ -84,7 +91,7 @@ export const apiRole: Role = {
       health: () =>
         healthOf(ports, running, { lagWatch, nowSec: nowSec(), logMsMax: LOG_MS_MAX, counters: ports.counters }),
       accountsKnown: asked(() => areAccountsKnown({ warehouse, eventLog, waitMs: ACCOUNTS_WAIT_MS })),
-      tablesWhole: asked(() => areTablesWhole(warehouse)),
+      tablesWhole: () => tablesWhole.of(''),
       unprovenDays: asked(() => unprovenDays(warehouse)),
       nodeDifferences: () => differencesOf(running),
     })

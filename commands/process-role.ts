@@ -41,12 +41,19 @@ async function showProcessing(ports: Ports, running: Running, ending: AbortSigna
 
 function showProgress({ eventLog, warehouse }: Ports, { log, progress }: Running, ending: AbortSignal): Promise<void> {
   let events = 0
+  let counted: { readonly writes: number | undefined; readonly done: number } | undefined
+  const countEpochs = async (): Promise<number> => {
+    const writes = warehouse.writesOf?.(['epochs'])
+    if (counted !== undefined && writes !== undefined && counted.writes === writes) return counted.done
+    const [row] = await warehouse.query<{ epochs: string }>('SELECT count() AS epochs FROM epochs FINAL')
+    counted = { writes, done: Number(row?.epochs ?? 0) }
+    return counted.done
+  }
   const show = async (): Promise<void> => {
     const lag = await measureLag(eventLog, PROJECTORS)
     events = Object.values(lag).reduce((sum, one) => sum + one, 0)
     const behind = lag.finalized ?? 0
-    const [row] = await warehouse.query<{ epochs: string }>('SELECT count() AS epochs FROM epochs FINAL')
-    const done = Number(row?.epochs ?? 0)
+    const done = await countEpochs()
     progress.update('process', { done, total: done + (behind > 0 ? 1 : 0), note: `epochs, lag ${events} events` })
   }
   const { working, resting } = PROGRESS_INTERVAL_MS

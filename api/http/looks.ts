@@ -1,3 +1,5 @@
+import type { Writing } from '../../infra/ports/warehouse.ts'
+
 /** From this share of its age on the next look is on its way, so that whoever asks all the time waits for none. */
 const AHEAD_AGE_SHARE = 0.6
 
@@ -19,6 +21,8 @@ export interface LooksOptions<Found> {
   readonly writes: () => number | undefined
   /** The same of tables that are written seldom, and whose news nobody is to wait for: they are looked at at once. */
   readonly news?: () => number | undefined
+  /** What is being written to the first ones, as `writing` of the warehouse tells it. */
+  readonly writing?: () => Pick<Writing, 'before' | 'sinceMs'> | undefined
   /** So old a look may be, unless nothing was written since. */
   readonly ageMsMax: number
   /** So old where nothing was. */
@@ -37,7 +41,8 @@ export class Looks<Found> {
   #begun = 0
 
   constructor(options: LooksOptions<Found>) {
-    const patient = { news: () => undefined, keptMsMax: Number.POSITIVE_INFINITY, nowMs: () => performance.now() }
+    const [none, nowMs] = [() => undefined, () => performance.now()]
+    const patient = { news: none, writing: none, keptMsMax: Number.POSITIVE_INFINITY, nowMs }
     this.#options = { ...patient, ...options }
   }
 
@@ -45,9 +50,9 @@ export class Looks<Found> {
   of(key: string): Promise<Found> {
     const last = this.#ended.get(key)
     if (last === undefined) return this.#begin(key).found
-    const { ageMsMax, keptMsMax, writes, nowMs } = this.#options
+    const { ageMsMax, keptMsMax, nowMs } = this.#options
     const ageMs = nowMs() - last.atMs
-    if (last.writes !== undefined && ageMs < keptMsMax && last.writes === writes()) return last.found
+    if (ageMs < keptMsMax && this.#isAsNew(last)) return last.found
     if (ageMs >= ageMsMax || this.#hasNews(last)) return this.#begin(key).found
     // Its failure is nobody's yet: whoever asks when the last look is too old looks again.
     if (ageMs >= ageMsMax * AHEAD_AGE_SHARE) this.#begin(key).found.catch(() => {})
@@ -59,6 +64,15 @@ export class Looks<Found> {
     this.#ended.delete(key)
     this.#underWay.delete(key)
     this.#forgotten.set(key, this.#begun)
+  }
+
+  /** Whether nothing was written since a look, or what was is still being written, and not for long: to look at half of it helps nobody. */
+  #isAsNew({ writes: seen }: Look<Found>): boolean {
+    if (seen === undefined) return false
+    const { writes, writing, ageMsMax, nowMs } = this.#options
+    if (seen === writes()) return true
+    const now = writing()
+    return now !== undefined && now.before === seen && nowMs() - now.sinceMs < ageMsMax
   }
 
   /** Whether news have come since a look, and are there. */

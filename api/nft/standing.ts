@@ -150,6 +150,7 @@ export class NftStandings {
     this.#looks = new Looks({
       look: (chain) => this.#look(chain),
       writes: () => warehouse.writesOf?.(LOOKED_AT),
+      writing: () => warehouse.writing?.(LOOKED_AT),
       // Written once for all blocks that are folded at a time.
       news: () => warehouse.writesOf?.(['nft_blocks']),
       ageMsMax,

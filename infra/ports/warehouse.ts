@@ -41,6 +41,18 @@ export interface WarehouseReader {
    * alone for none.
    */
   writesOf?(tables: readonly string[]): number | undefined
+  /** What is being written to tables: undefined where nothing is, and where `writesOf` is missing. */
+  writing?(tables: readonly string[]): Writing | undefined
+}
+
+/** Writes that have begun and not ended. */
+export interface Writing {
+  /** What `writesOf` has told before the first of them, where no other one has ended since. */
+  readonly before: number
+  /** When the first of them began, by `performance.now()`. */
+  readonly sinceMs: number
+  /** Resolves once all of them have ended, well or not. */
+  readonly ended: Promise<unknown>
 }
 
 /** What answers of very many rows need beside it. */

@@ -359,7 +359,12 @@ function createWarehouse(
       }
     },
     query: (sql, params = {}, limits = {}) => select(sql, params, limits),
-    ...(writes === undefined ? {} : { writesOf: (tables: readonly string[]) => writes.of(tables) }),
+    ...(writes === undefined
+      ? {}
+      : {
+          writesOf: (tables: readonly string[]) => writes.of(tables),
+          writing: (tables: readonly string[]) => writes.writing(tables),
+        }),
     queryWords: (sql, params = {}, limits = {}) => selectWords(sql, params, limits),
     async command(sql, params = {}) {
       if (!/^\s*INSERT\b/i.test(sql)) typesOfTable.clear()

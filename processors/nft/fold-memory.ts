@@ -1,4 +1,5 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { pauseUnlessWoken } from '../../schemas/wait.ts'
 import type { Place } from './fold-place.ts'
 import { FoldState, keysOf } from './fold-state.ts'
 import type { Block } from './fold-step.ts'
@@ -71,6 +72,19 @@ export const notesOf = (warehouse: Warehouse): number | undefined => warehouse.w
 /** What a fold is made of; rows of a block's logs are written before its parts. */
 const SOURCES = ['execution_heights', 'execution_log_parts', 'reverted_blocks', 'rebuild_exchanges']
 export const sourceWritesOf = (warehouse: Warehouse): number | undefined => warehouse.writesOf?.(SOURCES)
+
+/** While a chain is read from its past something is always being written. */
+const SOURCES_WAIT_MS_MAX = 100
+
+/**
+ * Resolves when what is being written of a fold's sources has ended, or nobody is to wait for it any longer. A block's header and its logs
+ * are written side by side: what is looked for between their ends would be looked for again.
+ */
+export async function untilSourcesWritten(warehouse: Warehouse, signal: AbortSignal): Promise<void> {
+  const writing = warehouse.writing?.(SOURCES)
+  if (writing !== undefined)
+    await pauseUnlessWoken(SOURCES_WAIT_MS_MAX, signal, (wake) => void writing.ended.then(wake))
+}
 
 /** Differs when a block was reverted, or is canonical again. Undefined while somebody writes of it. */
 export async function revertsOf(warehouse: Warehouse, chain: string): Promise<string | undefined> {

@@ -10,6 +10,7 @@ import {
   revertsOf,
   sourceWritesOf,
   takeState,
+  untilSourcesWritten,
 } from './fold-memory.ts'
 import { earlierPlaceOf, isStillPlace, newestHeight, type Place, parentOfFirst, placeOf } from './fold-place.ts'
 import { type Block, foldStep, NO_TRANSFERS } from './fold-step.ts'
@@ -57,6 +58,7 @@ export async function foldChain(
   limits = FOLD_LIMITS,
 ): Promise<number> {
   let blocks = 0
+  await untilSourcesWritten(warehouse, signal)
   while (!signal.aborted) {
     const { isPreceded, blocks: following } = await goOn(warehouse, { chain, signal, limits, isBeside: false })
     blocks += following

@@ -160,6 +160,28 @@ test('where nothing was written since all that is there was folded nothing is as
   expect(await foldChain(handle, CHAIN, never)).toBe(2)
 })
 
+test('a block whose logs are being written is looked for when they are there, and not for long', async () => {
+  const { warehouse, empty } = stores()
+  await empty()
+  const first = blockOn(undefined, [])
+  await tellAll(warehouse, [first])
+  expect(await foldChain(warehouse, CHAIN, never)).toBe(1)
+  const second = blockOn(first, [{ contract: ART, from: NOBODY, to: COINS, id: 1n, amount: 1n }])
+  const isHeader = ({ type }: EncodedEvent) => type === 'execution.block'
+  await tell(warehouse, eventsOf(second, CHAIN).filter(isHeader), { chain: CHAIN })
+  let ended: Promise<void> = new Promise(() => {})
+  const handle = new Proxy(handleOf(warehouse), {
+    get: (target, name) => (name === 'writing' ? () => ({ before: 0, sinceMs: 0, ended }) : Reflect.get(target, name)),
+  })
+  expect(await foldChain(handle, CHAIN, never)).toBe(0)
+  ended = tell(
+    warehouse,
+    eventsOf(second, CHAIN).filter((event) => !isHeader(event)),
+    { chain: CHAIN },
+  )
+  expect(await foldChain(handle, CHAIN, never)).toBe(1)
+})
+
 test.each([
   { tellsWrites: true, isRemembered: true },
   { tellsWrites: true, isRemembered: false },

@@ -33,3 +33,30 @@ test('while something is written nobody knows whether it is there, also where it
   await expect(failing).rejects.toThrow('away')
   expect(writes.of(['some'])).toBe(1)
 })
+
+test('of what is being written it is told what was there before, since when, and when it has ended', async () => {
+  const writes = new TableWrites()
+  await writes.insert('some', done)
+  const before = writes.of(['some', 'third'])
+  expect(writes.writing(['some'])).toBeUndefined()
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const atMs = performance.now()
+  const failing = writes.insert('some', () => first.promise)
+  const last = writes.insert('third', () => second.promise)
+  const writing = writes.writing(['some', 'third'])
+  expect(writing).toMatchObject({ before })
+  expect(writing?.sinceMs).toBeGreaterThanOrEqual(atMs)
+  expect(writing?.sinceMs).toBeLessThanOrEqual(performance.now())
+  expect(writes.writing(['other'])).toBeUndefined()
+  let isEnded = false
+  const ended = writing?.ended.then(() => {
+    isEnded = true
+  })
+  first.reject(new Error('away'))
+  await expect(failing).rejects.toThrow('away')
+  expect(isEnded).toBe(false)
+  expect(writes.writing(['some', 'third'])?.before).not.toBe(before)
+  second.resolve()
+  await Promise.all([last, ended])
+  expect(writes.writing(['some', 'third'])).toBeUndefined()
+})
