@@ -1,12 +1,12 @@
 import type { Server } from 'node:http'
 import type { Log } from '../../infra/ports/log.ts'
 import type { UpstreamGroup, UpstreamRequest, Upstreams } from '../../infra/ports/upstreams.ts'
-import { hashToken } from '../../schemas/events/accounts.ts'
 import { callName, nodePathOf } from '../../schemas/protocols/match-route.ts'
 import type { Route, Service } from '../../schemas/protocols/protocol.ts'
 import { type AllowedUse, allowedUseOf, foreignClient } from '../http/allowed-use.ts'
 import type { AccountStanding, KnownToken, Standings } from '../http/standings.ts'
-import { findRoute, type GatewayAddress, parseAddress } from './address.ts'
+import type { GatewayAddress } from './address.ts'
+import { type AskedTarget, askedTarget } from './asked-target.ts'
 import { type Bill, CLIENT_LEFT } from './bill.ts'
 import { type Calls, readCalls, type Unreadable } from './calls.ts'
 import type { ClientAddresses } from './client-address.ts'
@@ -51,6 +51,15 @@ const UNMETERED: Taken = { status: 'passed' }
 const CONSISTENT = 'consistent-hash'
 /** Of who has no calls left, a longer body is not looked into for the ids that it would be answered with. */
 const ANSWERED_BODY_BYTES_MAX = 64 * 1024
+
+/** A request whose address is good. */
+interface Addressed {
+  readonly address: GatewayAddress
+  readonly asked: AskedTarget
+  readonly request: ClientRequest
+  readonly response: ClientResponse
+}
+
 /** A request whose address, route and key are good. */
 interface Admitted {
   readonly address: GatewayAddress
@@ -90,7 +99,8 @@ export class Gateway {
   handle(request: ClientRequest, response: ClientResponse): boolean {
     const ofHost = this.#parts.hosts.targetOf(request)
     // A host name of its own has nothing of other families.
-    const address = parseAddress(ofHost ?? request.url ?? '') ?? (ofHost === undefined ? undefined : 'unknown')
+    const asked = askedTarget(request, ofHost ?? request.url ?? '')
+    const address = asked.address ?? (ofHost === undefined ? undefined : 'unknown')
     if (address === undefined) return false
     // Whoever calls on and on over a connection that is kept would never let it end.
     if (this.#isStopping) response.shouldKeepAlive = false
@@ -99,7 +109,7 @@ export class Gateway {
       const why = 'the request has no Host header'
       refuse({ request, response, isRpc: false }, tellRefusal({ kind: 'unreadable', fault: 'request', why }))
     } else if (request.method === 'OPTIONS') sendPreflight(response)
-    else this.#admit(address, request, response)
+    else this.#admit({ address, asked, request, response })
     return true
   }
 
@@ -123,18 +133,15 @@ export class Gateway {
     this.#sockets.cut()
   }
 
-  #admit(address: GatewayAddress, request: ClientRequest, response: ClientResponse): void {
-    const verb = request.method ?? ''
-    const found = findRoute(address, verb)
+  #admit({ address, asked: { found, tokenHash }, request, response }: Addressed): void {
     if (found === undefined) {
       refuse(
-        { request, response, isRpc: verb === 'POST' && address.protocol.methods !== undefined },
+        { request, response, isRpc: request.method === 'POST' && address.protocol.methods !== undefined },
         tellRefusal({ kind: 'not-found' }),
       )
       return
     }
     const { token } = address
-    const tokenHash = token === undefined ? '' : hashToken(token)
     const { service, route } = found
     const allowed = allowedUseOf(undefined)
     // No spread here, nor below: to copy objects for each call would take as long as to read what it asks.

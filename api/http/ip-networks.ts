@@ -20,9 +20,13 @@ export function parseIpNetwork(text: string): IpNetwork | undefined {
   return Number(bits) > BITS_MAX[family] ? undefined : { address, family, bits: Number(bits) }
 }
 
+/** Clients come again and again. */
+const KNOWN_MAX = 1_000
+
 /** Whether addresses are among some. An IPv4 address is the same in the spelling of IPv6 (`::ffff:10.0.0.1`). */
 export class IpNetworks {
   readonly #list = new BlockList()
+  readonly #known = new Map<string, boolean>()
 
   /** Throws for a text that `parseIpNetwork` does not know. */
   constructor(networks: readonly string[]) {
@@ -37,7 +41,14 @@ export class IpNetworks {
 
   /** False also for what is no address. */
   has(address: string): boolean {
+    const known = this.#known.get(address)
+    if (known !== undefined) return known
     const version = isIP(address)
-    return version !== 0 && this.#list.check(address, version === 4 ? 'ipv4' : 'ipv6')
+    const has = version !== 0 && this.#list.check(address, version === 4 ? 'ipv4' : 'ipv6')
+    // What is no address may be long.
+    if (version === 0) return false
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear()
+    this.#known.set(address, has)
+    return has
   }
 }

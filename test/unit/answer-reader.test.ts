@@ -2,7 +2,12 @@ import { type IncomingHttpHeaders, type IncomingMessage, request as nodeRequest 
 import { Duplex } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AnswerReader, HEAD_BYTES_MAX, SIZE_LINE_BYTES_MAX } from '../../infra/upstreams/plain/answer-reader.ts'
+import {
+  AnswerHeads,
+  AnswerReader,
+  HEAD_BYTES_MAX,
+  SIZE_LINE_BYTES_MAX,
+} from '../../infra/upstreams/plain/answer-reader.ts'
 import { tries } from '../long-form.ts'
 import { nearlyGood, ODD_BYTES } from './nearly-good.ts'
 
@@ -18,22 +23,26 @@ interface Heard {
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1')
 
 /** What is read of an answer that comes in these pieces, and then of the end of the connection, unless it is kept. */
-function read(pieces: readonly Buffer[], { hasNoBody = false, isKept = false } = {}): Heard {
+function read(pieces: readonly Buffer[], { hasNoBody = false, isKept = false, heads = new AnswerHeads() } = {}): Heard {
   const heard: Heard = { status: 0, headers: {}, body: '', isWhole: false, fault: undefined, isReusable: false }
-  const reader = new AnswerReader(hasNoBody, {
-    onHead: (status, headers) => {
-      expect(heard.status).toBe(0)
-      Object.assign(heard, { status, headers })
+  const reader = new AnswerReader(
+    hasNoBody,
+    {
+      onHead: (status, headers) => {
+        expect(heard.status).toBe(0)
+        Object.assign(heard, { status, headers })
+      },
+      onData: (chunk) => {
+        expect([heard.isWhole, chunk.length > 0]).toEqual([false, true])
+        heard.body += chunk.toString('latin1')
+      },
+      onEnd: () => {
+        expect(heard.isWhole).toBe(false)
+        heard.isWhole = true
+      },
     },
-    onData: (chunk) => {
-      expect([heard.isWhole, chunk.length > 0]).toEqual([false, true])
-      heard.body += chunk.toString('latin1')
-    },
-    onEnd: () => {
-      expect(heard.isWhole).toBe(false)
-      heard.isWhole = true
-    },
-  })
+    heads,
+  )
   for (const piece of pieces) heard.fault ??= reader.read(piece)
   if (!isKept && heard.fault === undefined) heard.fault = reader.end()
   heard.isReusable = reader.isOver && reader.isReusable
@@ -296,4 +305,36 @@ test('it is the same however its bytes come', () => {
     }),
     { numRuns: tries(10_000, 300_000) },
   )
+})
+
+test('it is the same whatever the node has answered before', () => {
+  // Of one head in other pieces, and of heads that begin alike.
+  const cut = fc.nat(150)
+  const alike = fc
+    .constantFrom(...WHOLE, answer(['Content-Type: application/json', 'Content-Length: 3'], 'abc'))
+    .map(bytesOf)
+  let kept = 0
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.oneof(bytes, alike), cut), { minLength: 2, maxLength: 6 }), (answers) => {
+      const heads = new AnswerHeads()
+      const seen = new Set<object>()
+      for (const [sent, at] of answers.flatMap((one) => [one, one])) {
+        const pieces = [sent.subarray(0, at), sent.subarray(at)]
+        const heard = read(pieces, { heads })
+        expect(heard).toEqual(read(pieces))
+        if (seen.has(heard.headers)) kept++
+        seen.add(heard.headers)
+      }
+    }),
+    { numRuns: tries(3_000, 100_000) },
+  )
+  expect(kept).toBeGreaterThan(1_000)
+})
+
+test('a long head is read each time', () => {
+  const heads = new AnswerHeads()
+  const sent = [bytesOf(answer([`X: ${'a'.repeat(1_100)}`, 'Content-Length: 0']))]
+  const [first, second] = [read(sent, { heads }), read(sent, { heads })]
+  expect(second).toEqual(first)
+  expect(second.headers).not.toBe(first.headers)
 })

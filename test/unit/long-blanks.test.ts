@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { readPlainRequest } from '../../api/gateway/plain/plain-request.ts'
+import { PlainRequestReader } from '../../api/gateway/plain/plain-request.ts'
 import { sentTransactionOf } from '../../api/gateway/sent-transaction.ts'
 import { ChainNode, DEFAULT_LIMITS } from '../../infra/nodes/nodes.ts'
 import { type AnswerEvents, AnswerReader, HEAD_BYTES_MAX } from '../../infra/upstreams/plain/answer-reader.ts'
@@ -25,8 +25,8 @@ test('a header of blanks costs a request no more than another one', () => {
   const blanks = `x${' '.repeat(7_900)}y`
   const request = Buffer.from(`GET /a HTTP/1.1\r\nHost: a\r\nX: ${blanks} \r\n\r\n`)
   const socket = new Socket()
-  expect(readPlainRequest(request, socket)?.headers.x).toBe(blanks)
-  for (let i = 0; i < 5_000; i++) readPlainRequest(request, socket)
+  expect(new PlainRequestReader(socket).read(request)?.headers.x).toBe(blanks)
+  for (let i = 0; i < 5_000; i++) new PlainRequestReader(socket).read(request)
 })
 
 test('a header of blanks costs an answer no more than another one', () => {

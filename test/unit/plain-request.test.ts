@@ -3,12 +3,12 @@ import { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readPlainRequest } from '../../api/gateway/plain/plain-request.ts'
+import { PlainRequestReader } from '../../api/gateway/plain/plain-request.ts'
 import { tries } from '../long-form.ts'
 import { nearlyGood, ODD_BYTES } from './nearly-good.ts'
 
 const SOCKET = new Socket()
-const read = (text: string) => readPlainRequest(Buffer.from(text, 'latin1'), SOCKET)
+const read = (text: string) => new PlainRequestReader(SOCKET).read(Buffer.from(text, 'latin1'))
 const post = (lines: readonly string[], body = '{}', first = 'POST /a HTTP/1.1'): string =>
   [first, ...lines, '', body].join('\r\n')
 
@@ -175,4 +175,45 @@ test('whatever is read, Node reads likewise, and ends it at the same byte', asyn
     { numRuns: tries(20_000, 500_000) },
   )
   expect(taken).toBeGreaterThan(tries(2_000, 50_000))
+})
+
+test('what is read over a connection is what each request is by itself, whatever came before', () => {
+  const text = fc.oneof(
+    fc.constantFrom(...WHOLE, post(['Host: a', 'Content-Length: 3']), post(['Host: a', 'Content-Length: 2'])),
+    mutated,
+    composed,
+  )
+  const bodies = fc.constantFrom('{}', '[]', '{', '{} ', '')
+  const another = fc.tuple(text, bodies).map(([one, body]) => one.replace(/(?<=\r\n\r\n).*$/s, body))
+  let [taken, kept] = [0, 0]
+  fc.assert(
+    fc.property(fc.array(fc.oneof(text, another), { minLength: 2, maxLength: 6 }), (requests) => {
+      const reader = new PlainRequestReader(SOCKET)
+      const seen = new Set<object>()
+      // Each is sent twice, as most are.
+      for (const request of requests.flatMap((one) => [one, one])) {
+        const ofConnection = reader.read(Buffer.from(request, 'latin1'))
+        const alone = read(request)
+        expect(ofConnection === undefined).toBe(alone === undefined)
+        if (ofConnection === undefined || alone === undefined) continue
+        const { method, url, headers, body } = alone
+        expect(ofConnection).toMatchObject({ method, url, headers })
+        expect(ofConnection.body.equals(body)).toBe(true)
+        taken++
+        if (seen.has(ofConnection.headers)) kept++
+        seen.add(ofConnection.headers)
+      }
+    }),
+    { numRuns: tries(2_000, 50_000) },
+  )
+  expect(taken).toBeGreaterThan(1_000)
+  expect(kept).toBeGreaterThan(taken / 4)
+})
+
+test('a long head is read each time', () => {
+  const reader = new PlainRequestReader(SOCKET)
+  const request = Buffer.from(post(['Host: a', 'Content-Length: 2', `X: ${'a'.repeat(1_100)}`]))
+  const [first, second] = [reader.read(request), reader.read(request)]
+  expect(second?.headers).toEqual(first?.headers)
+  expect(second?.headers).not.toBe(first?.headers)
 })

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { KEEP_ALIVE_TIMEOUT_MS } from '../../http/limits.ts'
-import { type PlainRequest, readPlainRequest } from './plain-request.ts'
+import { type PlainRequest, PlainRequestReader } from './plain-request.ts'
 import { PlainResponse, type Writes } from './plain-response.ts'
 
 /** Answers the request; false: it is not answered here, and nothing has become of it. */
@@ -87,6 +87,7 @@ interface PlainConnectionOptions {
 
 class PlainConnection {
   readonly #socket: Socket
+  readonly #reader: PlainRequestReader
   readonly #options: PlainConnectionOptions
   #response: PlainResponse | undefined
   /** Came before the answer to what was before it was out. */
@@ -96,6 +97,7 @@ class PlainConnection {
 
   constructor(socket: Socket, options: PlainConnectionOptions) {
     this.#socket = socket
+    this.#reader = new PlainRequestReader(socket)
     this.#options = options
     socket.on('data', this.#onData)
     socket.on('end', this.#onEnd)
@@ -122,7 +124,7 @@ class PlainConnection {
       return
     }
     this.#idleLooks = 0
-    const request = readPlainRequest(bytes, this.#socket)
+    const request = this.#reader.read(bytes)
     if (request !== undefined) {
       this.#isUsed = true
       const response = new PlainResponse(this.#socket, this.#options.writes, this.#onOut)

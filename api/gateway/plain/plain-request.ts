@@ -1,6 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { trimBlanks } from '../../../schemas/trim-blanks.ts'
+import type { AskedTarget } from '../asked-target.ts'
+
+/** What stands before a request's body. */
+interface PlainHead {
+  readonly method: 'GET' | 'POST'
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly bodyBytes: number
+}
 
 /** A request that has come whole, in one piece, and that all parsers read alike. Its members are those of Node's own request. */
 export class PlainRequest {
@@ -11,21 +20,31 @@ export class PlainRequest {
   readonly socket: Socket
   readonly httpVersion = '1.1'
   readonly complete = true
+  /** Of requests with the same head. */
+  readonly kept: KeptHead
 
-  constructor(
-    { method, url, headers, body }: Pick<PlainRequest, 'method' | 'url' | 'headers' | 'body'>,
-    socket: Socket,
-  ) {
+  constructor(kept: KeptHead, body: Buffer, socket: Socket) {
+    const { method, url, headers } = kept.head
     this.method = method
     this.url = url
     this.headers = headers
     this.body = body
     this.socket = socket
+    this.kept = kept
   }
+}
+
+/** A head, and what is known of it. */
+interface KeptHead {
+  readonly head: PlainHead
+  /** What its target asks for, once somebody has looked. */
+  target: AskedTarget | undefined
 }
 
 /** Longer heads are seldom, and their limit is Node's to tell. */
 const HEAD_BYTES_MAX = 8 * 1024
+/** Longer ones are read each time: as much is kept for each connection. */
+const KEPT_HEAD_BYTES_MAX = 1024
 /** As much as one read of a socket brings. */
 const PLAIN_BYTES_MAX = 64 * 1024
 const HEAD_END = Buffer.from('\r\n\r\n')
@@ -37,26 +56,53 @@ const NOT_PLAIN: ReadonlySet<string> = new Set([
   ...['transfer-encoding', 'expect', 'upgrade', 'proxy-connection', 'trailer', 'te', 'http2-settings'],
 ])
 
-/**
- * The request whose bytes these are, and nothing before or after it; undefined: they are something else, or not all of it, and nothing
- * has been decided about them. What is read here Node's parser reads likewise (RFC 9112, sections 3, 5 and 6.3).
- */
-export function readPlainRequest(bytes: Buffer, socket: Socket): PlainRequest | undefined {
-  if (bytes.length > PLAIN_BYTES_MAX) return undefined
-  const end = bytes.indexOf(HEAD_END)
-  if (end === -1 || end > HEAD_BYTES_MAX) return undefined
-  const bodyFrom = end + HEAD_END.length
-  const [, method, url, lines] = HEAD.exec(bytes.toString('latin1', 0, end + 2)) ?? []
+/** Reads the requests of one connection. Programs that ask over and over send one head over and over: it is read once. */
+export class PlainRequestReader {
+  readonly #socket: Socket
+  #bytes: Buffer | undefined
+  #kept: KeptHead | undefined
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+  }
+
+  /**
+   * The request whose bytes these are, and nothing before or after it; undefined: they are something else, or not all of it, and nothing
+   * has been decided about them. What is read here Node's parser reads likewise (RFC 9112, sections 3, 5 and 6.3).
+   */
+  read(bytes: Buffer): PlainRequest | undefined {
+    if (bytes.length > PLAIN_BYTES_MAX) return undefined
+    const [last, kept] = [this.#bytes, this.#kept]
+    if (last !== undefined && kept !== undefined && bytes.length === last.length + kept.head.bodyBytes)
+      if (last.compare(bytes, 0, last.length) === 0)
+        return new PlainRequest(kept, bytes.subarray(last.length), this.#socket)
+    const end = bytes.indexOf(HEAD_END)
+    if (end === -1 || end > HEAD_BYTES_MAX) return undefined
+    const bodyFrom = end + HEAD_END.length
+    const head = readHead(bytes.toString('latin1', 0, end + 2), bytes.length - bodyFrom)
+    if (head === undefined) return undefined
+    const read = { head, target: undefined }
+    if (bodyFrom <= KEPT_HEAD_BYTES_MAX) {
+      // Of what has come: it is the beginning of a large buffer that would stay with it.
+      this.#bytes = Buffer.from(bytes.subarray(0, bodyFrom))
+      this.#kept = read
+    }
+    return new PlainRequest(read, bytes.subarray(bodyFrom), this.#socket)
+  }
+}
+
+/** `text` ends with its last line; so many bytes have come behind it. */
+function readHead(text: string, bodyBytes: number): PlainHead | undefined {
+  const [, method, url, lines] = HEAD.exec(text) ?? []
   if (url === undefined || lines === undefined) return undefined
   const headers = readHeaders(lines)
   if (headers?.host === undefined) return undefined
   const { connection, 'content-length': length } = headers
   if (connection !== undefined && connection.toLowerCase() !== 'keep-alive') return undefined
-  const bodyBytes = bytes.length - bodyFrom
   if (method === 'GET') {
     if (length !== undefined || bodyBytes > 0) return undefined
   } else if (length === undefined || !LENGTH.test(length) || Number(length) !== bodyBytes) return undefined
-  return new PlainRequest({ method: method as 'GET' | 'POST', url, headers, body: bytes.subarray(bodyFrom) }, socket)
+  return { method: method as 'GET' | 'POST', url, headers, bodyBytes }
 }
 
 /** Of lines that have the form of headers. Undefined: one of them is there twice, or makes the request a special one. */

@@ -27,6 +27,34 @@ const LENGTH = /^[0-9]{1,15}$/
 const SIZE = /^([0-9A-Fa-f]{1,12})(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=[!#$%&'*+\-.^_`|~0-9A-Za-z]+)?)*$/
 const SWITCHING_PROTOCOLS = 101
 
+/** Longer heads are read each time. */
+const KEPT_HEAD_BYTES_MAX = 1024
+
+interface AnswerHead {
+  readonly minor: string
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+}
+
+/** Heads of one node's answers: most are as the one before, until its clock tells another second. */
+export class AnswerHeads {
+  #bytes: Buffer | undefined
+  #head: AnswerHead | undefined
+
+  /** The head that the bytes begin with, where it is as the last one: one for all such answers. */
+  known(bytes: Buffer): { readonly head: AnswerHead; readonly length: number } | undefined {
+    const [last, head] = [this.#bytes, this.#head]
+    if (last === undefined || head === undefined || bytes.length < last.length) return undefined
+    return last.compare(bytes, 0, last.length) === 0 ? { head, length: last.length } : undefined
+  }
+
+  keep(bytes: Buffer, head: AnswerHead): void {
+    if (bytes.length > KEPT_HEAD_BYTES_MAX) return
+    this.#bytes = Buffer.from(bytes)
+    this.#head = head
+  }
+}
+
 type Place = 'head' | 'length' | 'size' | 'chunk' | 'chunk-end' | 'trailer' | 'until-end' | 'over'
 
 /**
@@ -36,6 +64,7 @@ type Place = 'head' | 'length' | 'size' | 'chunk' | 'chunk-end' | 'trailer' | 'u
 export class AnswerReader {
   readonly #hasNoBody: boolean
   readonly #events: AnswerEvents
+  readonly #heads: AnswerHeads
   #place: Place = 'head'
   /** Of a head or a line that has not come whole. */
   #pending: Buffer | undefined
@@ -47,10 +76,11 @@ export class AnswerReader {
   /** How long the node keeps a connection that is not used; undefined: it has not said. */
   keptSec: number | undefined
 
-  /** `hasNoBody`: whatever its head says, as that of HEAD. */
-  constructor(hasNoBody: boolean, events: AnswerEvents) {
+  /** `hasNoBody`: whatever its head says, as that of HEAD. `heads` are of the node, whatever it is asked. */
+  constructor(hasNoBody: boolean, events: AnswerEvents, heads = new AnswerHeads()) {
     this.#hasNoBody = hasNoBody
     this.#events = events
+    this.#heads = heads
   }
 
   get isOver(): boolean {
@@ -106,20 +136,21 @@ export class AnswerReader {
 
   #readHead(bytes: Buffer): Buffer | string | undefined {
     const known = this.#join(bytes)
+    const like = this.#heads.known(known)
+    if (like !== undefined) return this.#begin(like.head, known.subarray(like.length))
     const end = known.indexOf(HEAD_END)
     if (end > HEAD_BYTES_MAX || (end === -1 && known.length > HEAD_BYTES_MAX)) return 'the head is too long'
     if (end === -1) return this.#wait(known)
-    const rest = known.subarray(end + HEAD_END.length)
+    const bodyFrom = end + HEAD_END.length
     const [, minor, status, lines] = HEAD.exec(known.toString('latin1', 0, end + LINE_END.length)) ?? []
     if (minor === undefined || lines === undefined) return 'the head is no head of HTTP/1.1'
     if (ODD_FRAMING.test(lines)) return 'a blank is in what says where it ends'
-    return this.#begin({ minor, status: Number(status), headers: readHeaders(lines) }, rest)
+    const head = { minor, status: Number(status), headers: readHeaders(lines) }
+    this.#heads.keep(known.subarray(0, bodyFrom), head)
+    return this.#begin(head, known.subarray(bodyFrom))
   }
 
-  #begin(
-    { minor, status, headers }: { minor: string; status: number; headers: IncomingHttpHeaders },
-    rest: Buffer,
-  ): Buffer | string | undefined {
+  #begin({ minor, status, headers }: AnswerHead, rest: Buffer): Buffer | string | undefined {
     if (status === SWITCHING_PROTOCOLS) return 'nobody has asked for another protocol'
     // What is told before the answer says nothing of it.
     if (status < 200) return rest
