@@ -210,7 +210,9 @@ async function startNginx(directory: string, name: string, config: string): Prom
 
 async function startProxy(name: string, node: string): Promise<AsyncDisposable & { readonly port: number }> {
   const program = join(import.meta.dirname, 'gateway-proxies.ts')
-  const child = spawn(process.execPath, [program, name, node], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [...process.execArgv, program, name, node], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const port = await new Promise<number>((resolve, reject) => {
     child.stdout.once('data', (bytes: Buffer) => resolve(Number(bytes.toString())))
     child.once('exit', (code) => reject(new Error(`${name} has ended with ${code}`)))

@@ -7,8 +7,11 @@ import { readConfig } from '../../infra/config/config.ts'
 import { copyEmptyTables } from '../empty-warehouse.ts'
 import type { Command, Periods, Reply } from './devnet-process.ts'
 
-/** As the scripts of package.json start the program: kafkajs asks for timers in the past, and Node says so. */
-const NODE_OPTIONS = ['--disable-warning=TimeoutNegativeWarning']
+/**
+ * As the scripts of package.json start the program: kafkajs asks for timers in the past, and Node says so; and what V8 drops in a quiet moment
+ * is missed by who asks next (decision 66).
+ */
+const NODE_OPTIONS = ['--no-memory-reducer', '--disable-warning=TimeoutNegativeWarning']
 const MAIN = join(import.meta.dirname, '../../main.ts')
 const STOP_TIMEOUT_MS = 20_000
 /** Whether the program is ready costs it tens of milliseconds of a core, and most waiting is for seconds or minutes of history. */
