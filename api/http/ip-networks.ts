@@ -20,7 +20,7 @@ export function parseIpNetwork(text: string): IpNetwork | undefined {
   return Number(bits) > BITS_MAX[family] ? undefined : { address, family, bits: Number(bits) }
 }
 
-/** Clients come again and again. */
+/** Addresses of which it is kept: clients come again and again. */
 const KNOWN_MAX = 1_000
 
 /** Whether addresses are among some. An IPv4 address is the same in the spelling of IPv6 (`::ffff:10.0.0.1`). */
@@ -44,9 +44,9 @@ export class IpNetworks {
     const known = this.#known.get(address)
     if (known !== undefined) return known
     const version = isIP(address)
-    const has = version !== 0 && this.#list.check(address, version === 4 ? 'ipv4' : 'ipv6')
-    // What is no address may be long.
+    // It may be long, and nothing is kept of it.
     if (version === 0) return false
+    const has = this.#list.check(address, version === 4 ? 'ipv4' : 'ipv6')
     if (this.#known.size >= KNOWN_MAX) this.#known.clear()
     this.#known.set(address, has)
     return has

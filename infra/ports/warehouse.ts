@@ -52,7 +52,7 @@ export interface Writing {
   /** When the first of them began, by `performance.now()`. */
   readonly sinceMs: number
   /** Resolves once all of them have ended, well or not. */
-  readonly ended: Promise<unknown>
+  readonly ended: () => Promise<unknown>
 }
 
 /** What answers of very many rows need beside it. */

@@ -36,26 +36,25 @@ export class TableWrites {
 
   /** Equal to an earlier one: nothing was written in between. Undefined while something is. */
   of(tables: readonly string[]): number | undefined {
-    const { begun, running } = this.#sum(tables)
-    return running.length === 0 ? begun : undefined
+    let begun = this.#any.begun
+    let running = this.#any.running.size
+    for (const table of tables) {
+      const writes = this.#tables.get(table)
+      begun += writes?.begun ?? 0
+      running += writes?.running.size ?? 0
+    }
+    return running === 0 ? begun : undefined
   }
 
   /** What is under way; undefined where nothing is. */
   writing(tables: readonly string[]): Writing | undefined {
-    const { begun, running } = this.#sum(tables)
+    const all = [this.#any, ...tables.flatMap((table) => this.#tables.get(table) ?? [])]
+    const running = all.flatMap((writes) => [...writes.running])
     if (running.length === 0) return undefined
     return {
-      before: begun - running.length,
+      before: all.reduce((sum, { begun }) => sum + begun, 0) - running.length,
       sinceMs: Math.min(...running.map(({ sinceMs }) => sinceMs)),
-      ended: Promise.allSettled(running.map(({ ended }) => ended)),
-    }
-  }
-
-  #sum(tables: readonly string[]): { readonly begun: number; readonly running: readonly Run[] } {
-    const all = [this.#any, ...tables.flatMap((table) => this.#tables.get(table) ?? [])]
-    return {
-      begun: all.reduce((sum, { begun }) => sum + begun, 0),
-      running: all.flatMap(({ running }) => [...running]),
+      ended: () => Promise.all(running.map(({ ended }) => ended)),
     }
   }
 }

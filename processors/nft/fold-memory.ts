@@ -83,7 +83,7 @@ const SOURCES_WAIT_MS_MAX = 100
 export async function untilSourcesWritten(warehouse: Warehouse, signal: AbortSignal): Promise<void> {
   const writing = warehouse.writing?.(SOURCES)
   if (writing !== undefined)
-    await pauseUnlessWoken(SOURCES_WAIT_MS_MAX, signal, (wake) => void writing.ended.then(wake))
+    await pauseUnlessWoken(SOURCES_WAIT_MS_MAX, signal, (wake) => void writing.ended().then(wake))
 }
 
 /** Differs when a block was reverted, or is canonical again. Undefined while somebody writes of it. */

@@ -3,11 +3,12 @@ import { Duplex } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  AnswerHeads,
+  type AnswerHead,
   AnswerReader,
   HEAD_BYTES_MAX,
   SIZE_LINE_BYTES_MAX,
 } from '../../infra/upstreams/plain/answer-reader.ts'
+import { LastHead } from '../../schemas/last-head.ts'
 import { tries } from '../long-form.ts'
 import { nearlyGood, ODD_BYTES } from './nearly-good.ts'
 
@@ -23,7 +24,10 @@ interface Heard {
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1')
 
 /** What is read of an answer that comes in these pieces, and then of the end of the connection, unless it is kept. */
-function read(pieces: readonly Buffer[], { hasNoBody = false, isKept = false, heads = new AnswerHeads() } = {}): Heard {
+function read(
+  pieces: readonly Buffer[],
+  { hasNoBody = false, isKept = false, last = new LastHead<AnswerHead>() } = {},
+): Heard {
   const heard: Heard = { status: 0, headers: {}, body: '', isWhole: false, fault: undefined, isReusable: false }
   const reader = new AnswerReader(
     hasNoBody,
@@ -41,7 +45,7 @@ function read(pieces: readonly Buffer[], { hasNoBody = false, isKept = false, he
         heard.isWhole = true
       },
     },
-    heads,
+    last,
   )
   for (const piece of pieces) heard.fault ??= reader.read(piece)
   if (!isKept && heard.fault === undefined) heard.fault = reader.end()
@@ -316,11 +320,11 @@ test('it is the same whatever the node has answered before', () => {
   let kept = 0
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.oneof(bytes, alike), cut), { minLength: 2, maxLength: 6 }), (answers) => {
-      const heads = new AnswerHeads()
+      const last = new LastHead<AnswerHead>()
       const seen = new Set<object>()
       for (const [sent, at] of answers.flatMap((one) => [one, one])) {
         const pieces = [sent.subarray(0, at), sent.subarray(at)]
-        const heard = read(pieces, { heads })
+        const heard = read(pieces, { last })
         expect(heard).toEqual(read(pieces))
         if (seen.has(heard.headers)) kept++
         seen.add(heard.headers)
@@ -332,9 +336,9 @@ test('it is the same whatever the node has answered before', () => {
 })
 
 test('a long head is read each time', () => {
-  const heads = new AnswerHeads()
+  const last = new LastHead<AnswerHead>()
   const sent = [bytesOf(answer([`X: ${'a'.repeat(1_100)}`, 'Content-Length: 0']))]
-  const [first, second] = [read(sent, { heads }), read(sent, { heads })]
+  const [first, second] = [read(sent, { last }), read(sent, { last })]
   expect(second).toEqual(first)
   expect(second.headers).not.toBe(first.headers)
 })

@@ -171,7 +171,8 @@ test('a block whose logs are being written is looked for when they are there, an
   await tell(warehouse, eventsOf(second, CHAIN).filter(isHeader), { chain: CHAIN })
   let ended: Promise<void> = new Promise(() => {})
   const handle = new Proxy(handleOf(warehouse), {
-    get: (target, name) => (name === 'writing' ? () => ({ before: 0, sinceMs: 0, ended }) : Reflect.get(target, name)),
+    get: (target, name) =>
+      name === 'writing' ? () => ({ before: 0, sinceMs: 0, ended: () => ended }) : Reflect.get(target, name),
   })
   expect(await foldChain(handle, CHAIN, never)).toBe(0)
   ended = tell(

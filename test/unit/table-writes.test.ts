@@ -49,7 +49,7 @@ test('of what is being written it is told what was there before, since when, and
   expect(writing?.sinceMs).toBeLessThanOrEqual(performance.now())
   expect(writes.writing(['other'])).toBeUndefined()
   let isEnded = false
-  const ended = writing?.ended.then(() => {
+  const ended = writing?.ended().then(() => {
     isEnded = true
   })
   first.reject(new Error('away'))

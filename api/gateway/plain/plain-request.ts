@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
+import { LastHead } from '../../../schemas/last-head.ts'
 import { trimBlanks } from '../../../schemas/trim-blanks.ts'
 import type { AskedTarget } from '../asked-target.ts'
 
@@ -43,8 +44,6 @@ interface KeptHead {
 
 /** Longer heads are seldom, and their limit is Node's to tell. */
 const HEAD_BYTES_MAX = 8 * 1024
-/** Longer ones are read each time: as much is kept for each connection. */
-const KEPT_HEAD_BYTES_MAX = 1024
 /** As much as one read of a socket brings. */
 const PLAIN_BYTES_MAX = 64 * 1024
 const HEAD_END = Buffer.from('\r\n\r\n')
@@ -59,8 +58,7 @@ const NOT_PLAIN: ReadonlySet<string> = new Set([
 /** Reads the requests of one connection. Programs that ask over and over send one head over and over: it is read once. */
 export class PlainRequestReader {
   readonly #socket: Socket
-  #bytes: Buffer | undefined
-  #kept: KeptHead | undefined
+  readonly #last = new LastHead<KeptHead>()
 
   constructor(socket: Socket) {
     this.#socket = socket
@@ -72,22 +70,17 @@ export class PlainRequestReader {
    */
   read(bytes: Buffer): PlainRequest | undefined {
     if (bytes.length > PLAIN_BYTES_MAX) return undefined
-    const [last, kept] = [this.#bytes, this.#kept]
-    if (last !== undefined && kept !== undefined && bytes.length === last.length + kept.head.bodyBytes)
-      if (last.compare(bytes, 0, last.length) === 0)
-        return new PlainRequest(kept, bytes.subarray(last.length), this.#socket)
+    const known = this.#last.of(bytes)
+    if (known !== undefined && bytes.length === known.bytes + known.read.head.bodyBytes)
+      return new PlainRequest(known.read, bytes.subarray(known.bytes), this.#socket)
     const end = bytes.indexOf(HEAD_END)
     if (end === -1 || end > HEAD_BYTES_MAX) return undefined
     const bodyFrom = end + HEAD_END.length
     const head = readHead(bytes.toString('latin1', 0, end + 2), bytes.length - bodyFrom)
     if (head === undefined) return undefined
-    const read = { head, target: undefined }
-    if (bodyFrom <= KEPT_HEAD_BYTES_MAX) {
-      // Of what has come: it is the beginning of a large buffer that would stay with it.
-      this.#bytes = Buffer.from(bytes.subarray(0, bodyFrom))
-      this.#kept = read
-    }
-    return new PlainRequest(read, bytes.subarray(bodyFrom), this.#socket)
+    const kept = { head, target: undefined }
+    this.#last.keep(bytes.subarray(0, bodyFrom), kept)
+    return new PlainRequest(kept, bytes.subarray(bodyFrom), this.#socket)
   }
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { LastHead } from '../../../schemas/last-head.ts'
 import { trimBlanks } from '../../../schemas/trim-blanks.ts'
 
 /** Hears an answer as it is read. */
@@ -27,32 +28,10 @@ const LENGTH = /^[0-9]{1,15}$/
 const SIZE = /^([0-9A-Fa-f]{1,12})(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=[!#$%&'*+\-.^_`|~0-9A-Za-z]+)?)*$/
 const SWITCHING_PROTOCOLS = 101
 
-/** Longer heads are read each time. */
-const KEPT_HEAD_BYTES_MAX = 1024
-
-interface AnswerHead {
+export interface AnswerHead {
   readonly minor: string
   readonly status: number
   readonly headers: IncomingHttpHeaders
-}
-
-/** Heads of one node's answers: most are as the one before, until its clock tells another second. */
-export class AnswerHeads {
-  #bytes: Buffer | undefined
-  #head: AnswerHead | undefined
-
-  /** The head that the bytes begin with, where it is as the last one: one for all such answers. */
-  known(bytes: Buffer): { readonly head: AnswerHead; readonly length: number } | undefined {
-    const [last, head] = [this.#bytes, this.#head]
-    if (last === undefined || head === undefined || bytes.length < last.length) return undefined
-    return last.compare(bytes, 0, last.length) === 0 ? { head, length: last.length } : undefined
-  }
-
-  keep(bytes: Buffer, head: AnswerHead): void {
-    if (bytes.length > KEPT_HEAD_BYTES_MAX) return
-    this.#bytes = Buffer.from(bytes)
-    this.#head = head
-  }
 }
 
 type Place = 'head' | 'length' | 'size' | 'chunk' | 'chunk-end' | 'trailer' | 'until-end' | 'over'
@@ -64,7 +43,7 @@ type Place = 'head' | 'length' | 'size' | 'chunk' | 'chunk-end' | 'trailer' | 'u
 export class AnswerReader {
   readonly #hasNoBody: boolean
   readonly #events: AnswerEvents
-  readonly #heads: AnswerHeads
+  readonly #last: LastHead<AnswerHead>
   #place: Place = 'head'
   /** Of a head or a line that has not come whole. */
   #pending: Buffer | undefined
@@ -76,11 +55,11 @@ export class AnswerReader {
   /** How long the node keeps a connection that is not used; undefined: it has not said. */
   keptSec: number | undefined
 
-  /** `hasNoBody`: whatever its head says, as that of HEAD. `heads` are of the node, whatever it is asked. */
-  constructor(hasNoBody: boolean, events: AnswerEvents, heads = new AnswerHeads()) {
+  /** `hasNoBody`: whatever its head says, as that of HEAD. `last` is of the node, whatever it is asked: most of its heads are as the one before, until its clock tells another second. */
+  constructor(hasNoBody: boolean, events: AnswerEvents, last = new LastHead<AnswerHead>()) {
     this.#hasNoBody = hasNoBody
     this.#events = events
-    this.#heads = heads
+    this.#last = last
   }
 
   get isOver(): boolean {
@@ -136,8 +115,8 @@ export class AnswerReader {
 
   #readHead(bytes: Buffer): Buffer | string | undefined {
     const known = this.#join(bytes)
-    const like = this.#heads.known(known)
-    if (like !== undefined) return this.#begin(like.head, known.subarray(like.length))
+    const like = this.#last.of(known)
+    if (like !== undefined) return this.#begin(like.read, known.subarray(like.bytes))
     const end = known.indexOf(HEAD_END)
     if (end > HEAD_BYTES_MAX || (end === -1 && known.length > HEAD_BYTES_MAX)) return 'the head is too long'
     if (end === -1) return this.#wait(known)
@@ -146,7 +125,7 @@ export class AnswerReader {
     if (minor === undefined || lines === undefined) return 'the head is no head of HTTP/1.1'
     if (ODD_FRAMING.test(lines)) return 'a blank is in what says where it ends'
     const head = { minor, status: Number(status), headers: readHeaders(lines) }
-    this.#heads.keep(known.subarray(0, bodyFrom), head)
+    this.#last.keep(known.subarray(0, bodyFrom), head)
     return this.#begin(head, known.subarray(bodyFrom))
   }
 

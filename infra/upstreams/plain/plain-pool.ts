@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { type Dispatcher, errors } from 'undici'
+import { LastHead } from '../../../schemas/last-head.ts'
 import type { UpstreamRequest } from '../../ports/upstreams.ts'
-import { AnswerHeads, AnswerReader } from './answer-reader.ts'
+import { type AnswerHead, AnswerReader } from './answer-reader.ts'
 
 export interface PlainPoolOptions {
   /** `http:`, with nothing but a host and a port. */
@@ -71,7 +72,7 @@ export function isPlainUpstreamRequest(request: UpstreamRequest, path: string): 
 export class PlainPool {
   readonly #options: PlainPoolOptions
   readonly #fixed: string
-  readonly #heads = new AnswerHeads()
+  readonly #last = new LastHead<AnswerHead>()
   readonly #all = new Set<Connection>()
   readonly #idle: Connection[] = []
   /** Whose answer has just ended: a node that closes its connection without having said so has a turn of the loop for it. */
@@ -160,7 +161,7 @@ export class PlainPool {
 
   #open(): Connection | undefined {
     if (this.#all.size >= this.#options.connectionsMax) return undefined
-    const connection = new Connection(this.#options, this.#heads, {
+    const connection = new Connection(this.#options, this.#last, {
       onFree: () => {
         if (this.#resting.push(connection) === 1) setImmediate(() => this.#endRest())
       },
@@ -269,7 +270,7 @@ interface ConnectionEvents {
 class Connection {
   readonly socket: Socket
   readonly #options: PlainPoolOptions
-  readonly #heads: AnswerHeads
+  readonly #last: LastHead<AnswerHead>
   readonly #events: ConnectionEvents
   readonly #connecting: NodeJS.Timeout
   #sending: Sending | undefined
@@ -280,10 +281,10 @@ class Connection {
   #hasHead = false
   isGone = false
 
-  constructor(options: PlainPoolOptions, heads: AnswerHeads, events: ConnectionEvents) {
+  constructor(options: PlainPoolOptions, last: LastHead<AnswerHead>, events: ConnectionEvents) {
     const { origin, connectTimeoutMs } = options
     this.#options = options
-    this.#heads = heads
+    this.#last = last
     this.#events = events
     this.#keptMs = options.keepAliveMs
     // An address of IPv6 has brackets in a URL.
@@ -307,7 +308,7 @@ class Connection {
   begin(sending: Sending): void {
     this.#sending = sending
     sending.connection = this
-    this.#reader = new AnswerReader(sending.isHead, this, this.#heads)
+    this.#reader = new AnswerReader(sending.isHead, this, this.#last)
     this.#hasHead = false
     this.#leftMs = this.#options.headersTimeoutMs
   }
