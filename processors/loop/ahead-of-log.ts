@@ -1,5 +1,5 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
-import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { AppError } from '../../schemas/errors.ts'
 import type { Topic } from '../../schemas/events/codec.ts'
 
@@ -13,7 +13,7 @@ const TABLES: readonly (readonly [Topic, string])[] = [
 
 interface Stores {
   readonly eventLog: Pick<EventLog, 'ends'>
-  readonly warehouse: Warehouse
+  readonly warehouse: WarehouseReader
 }
 
 /** Throws AppError `config` where tables have what the log does not have: what comes next would be taken for what they know. */
@@ -31,8 +31,8 @@ export function olderLogSentence(topics: readonly Topic[]): string {
 }
 
 /**
- * The topics of which the tables have events that the log does not have: an older copy of the log was put in its place, whose next events get the
- * versions that rows of others have.
+ * The topics, in the order of `TABLES`, of which the tables have events that the log does not have: an older copy of the log was put in
+ * its place, whose next events get the versions that rows of others have.
  */
 export async function topicsAhead({ eventLog, warehouse }: Stores): Promise<readonly Topic[]> {
   const newest = await warehouse.query<{ topic: Topic; version: string }>(
@@ -40,11 +40,13 @@ export async function topicsAhead({ eventLog, warehouse }: Stores): Promise<read
       ' UNION ALL ',
     ),
   )
+  const versions = new Map(newest.map(({ topic, version }) => [topic, BigInt(version)]))
   // Behind the tables: what is processed meanwhile is in the log before it is in them.
   const ahead: Topic[] = []
-  for (const { topic, version } of newest) {
+  for (const [topic] of TABLES) {
+    const version = versions.get(topic) ?? 0n
     const ends = [0n, ...(await eventLog.ends(topic)).values()]
-    if (ends.every((end) => end < BigInt(version))) ahead.push(topic)
+    if (ends.every((end) => end < version)) ahead.push(topic)
   }
   return ahead
 }
