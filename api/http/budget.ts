@@ -1,6 +1,6 @@
 import type { QueryLimits, QueryParams, WarehouseReader, WordsReader } from '../../infra/ports/warehouse.ts'
 import { AppError } from '../../schemas/errors.ts'
-import { keysSql, type LookupReader, lookupSql, rowsOfLookups } from './lookups.ts'
+import { alternativesSql, keysSql, type LookupReader, lookupSql, rowsOfLookups } from './lookups.ts'
 import { ACCOUNTS_GATHERED_MAX, type GatheringReader } from './small-accounts.ts'
 import { GATHERED_MAX, SMALL_ACCOUNTS, type StatementQueue } from './statement-queue.ts'
 
@@ -90,6 +90,13 @@ export function openBudget({ warehouse, queue, account, signal = NEVER }: Budget
       return await queue.gather(account, { kind: select, item: keys }, async (all: readonly string[]) => {
         const rows = await warehouse.query<Row>(keysSql(select, all), {}, LOOKUP_LIMITS)
         return all.map(() => rows)
+      })
+    },
+    async lookUpWords(select: string, condition: string): Promise<Uint32Array> {
+      admit(1 / GATHERED_MAX)
+      return await queue.gather(account, { kind: select, item: condition }, async (all: readonly string[]) => {
+        const words = await warehouse.queryWords(alternativesSql(select, all), {}, LOOKUP_LIMITS)
+        return all.map(() => words)
       })
     },
   }

@@ -13,9 +13,15 @@ export interface LookupReader extends WordsReader {
    * found in one look, so that rows of others' keys may be among them, and a limit is that of all.
    */
   lookUpKeys?<Row>(select: string, keys: string): Promise<Row[]>
+  /**
+   * Rows, as words, of such a SELECT by a condition, which stands for `ALTERNATIVES` in it: what is asked for with one text is found in one look,
+   * so that rows of others' conditions are among them, and a limit is that of all.
+   */
+  lookUpWords?(select: string, condition: string): Promise<Uint32Array>
 }
 
 export const KEYS = '{keys}'
+export const ALTERNATIVES = '{alternatives}'
 const HEX_KEYS = '{hex keys}'
 const ROWS_EACH = /\{(\d+) rows each\}/
 
@@ -24,7 +30,7 @@ export function hexKeys(bytes: number): string {
   return `extractAll(unhex('${HEX_KEYS}'), '\\\\C{${bytes}}')`
 }
 
-/** A limit of so many rows for each key: that of all keys together, whichever they are of. */
+/** A limit of so many rows for each key, or condition: that of all of them together, whichever they are of. */
 export const rowsEach = (rows: number): string => `{${rows} rows each}`
 
 /**
@@ -51,8 +57,18 @@ export function keysSql(select: string, keys: readonly string[]): string {
   const filled = select.includes(HEX_KEYS)
     ? select.replace(HEX_KEYS, () => distinct.join(''))
     : select.replace(KEYS, () => distinct.join(', '))
-  return `${filled.replace(ROWS_EACH, (_, rows) => String(Number(rows) * distinct.length))} ${SETTINGS}`
+  return `${withLimitOf(filled, distinct.length)} ${SETTINGS}`
 }
+
+/** One statement for rows of any of the conditions. */
+export function alternativesSql(select: string, conditions: readonly string[]): string {
+  const distinct = [...new Set(conditions)]
+  const filled = select.replace(ALTERNATIVES, () => distinct.map((one) => `(${one})`).join(' OR '))
+  return `${withLimitOf(filled, distinct.length)} ${SETTINGS}`
+}
+
+const withLimitOf = (select: string, asked: number): string =>
+  select.replace(ROWS_EACH, (_, rows) => String(Number(rows) * asked))
 
 interface PlacedRow {
   readonly nth: number

@@ -140,12 +140,16 @@ async function beginScope({ standings, chain, warehouse, values, operation }: As
 
 /** Rows of the reader, once something else has come to its end, too; fails as that does. */
 function readerAfter(warehouse: LookupReader, ended: Promise<void>): LookupReader {
+  const { lookUpWords } = warehouse
   const after = async <Rows>(reading: Promise<Rows>): Promise<Rows> => (await Promise.all([reading, ended]))[0]
   return {
     query: <Row>(...asked: Parameters<LookupReader['query']>) => after(warehouse.query<Row>(...asked)),
     queryWords: (...asked) => after(warehouse.queryWords(...asked)),
     lookUp: <Row>(kind: string, select: string) => after(lookUp<Row>(warehouse, kind, select)),
     lookUpKeys: <Row>(select: string, keys: string) => after(lookUpKeys<Row>(warehouse, select, keys)),
+    ...(lookUpWords === undefined
+      ? {}
+      : { lookUpWords: (select: string, condition: string) => after(lookUpWords(select, condition)) }),
   }
 }
 

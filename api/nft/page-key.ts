@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 
 /** Where a list goes on: behind which key, as of which block. */
 export interface PageKey {
@@ -52,9 +52,17 @@ export function blockOfPageKey(text: string): Omit<PageKey, 'after'> | undefined
   }
 }
 
+/** That of the secret that was asked for last: a program has one. */
+let known: { readonly secret: string; readonly key: KeyObject } | undefined
+
+function keyOf(secret: string): KeyObject {
+  if (known?.secret !== secret)
+    known = { secret, key: createSecretKey(createHash('sha256').update(`page key ${secret}`).digest()) }
+  return known.key
+}
+
 function signature({ secret, chain, operation, filter }: PageOf, body: Buffer): Buffer {
-  const key = createHash('sha256').update(`page key ${secret}`).digest()
-  const mac = createHmac('sha256', key)
+  const mac = createHmac('sha256', keyOf(secret))
     .update(JSON.stringify([chain, operation, filter]))
     .update(body)
   return mac.digest().subarray(0, SIGNATURE_BYTES)

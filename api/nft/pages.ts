@@ -3,9 +3,11 @@ import type { NftScope } from './asking.ts'
 import { type Lead, selectBeginning } from './beginnings.ts'
 import { isBehindSql, literalOf } from './behind.ts'
 import { type HistoryColumns, type HistoryRows, type Item, keyName, newestItems } from './history-rows.ts'
+import { ItemGaps } from './item-gaps.ts'
 import { foldSql } from './literals.ts'
 import { selectNewestRow } from './newest.ts'
 import { RowsPerItem } from './rows-per-item.ts'
+import { selectSpan } from './spans.ts'
 import { type TextRow, textColumns, textRows, toHeld } from './text-rows.ts'
 import { wordColumns, wordRows } from './word-rows.ts'
 
@@ -42,6 +44,7 @@ const SPARE_ROWS = 1.25
 
 /** Of all lists of this process. */
 const rowsPerItem = new RowsPerItem()
+const itemGaps = new ItemGaps()
 
 /** The items of a page, as of the snapshot, behind a sort key. */
 export async function selectPage(
@@ -52,18 +55,21 @@ export async function selectPage(
   const items: Item[] = []
   const list = [scope.chain, scope.standing.start, table.table, table.where].join(' ')
   let behind = after
-  for (const { rows, select } of stretchesOf(table, limit, {
-    perItem: rowsPerItem.of(list),
-    isFirst: after === undefined,
-  })) {
+  const key = table.lead === undefined ? undefined : after?.[0]
+  const last = key === undefined ? undefined : itemGaps.endOf(list, { behind: key, items: limit + 1 })
+  const perItem = rowsPerItem.of(list)
+  const begin = after === undefined ? selectFirst : last === undefined ? selectStretch : selectNear
+  for (const { rows, select } of stretchesOf(table, limit, { perItem, begin })) {
     const wanted = limit + 1 - items.length
-    const stretch = await select(scope, table, { rows, behind, limit: wanted })
+    const stretch = await select(scope, table, { rows, behind, limit: wanted, last })
     const found = stretch.items.length
     rowsPerItem.note(list, { rows: stretch.rows, items: found, isCut: found >= wanted })
     items.push(...stretch.items)
     if (items.length > limit) {
       const page = items.slice(0, limit)
-      return { items: page, next: keyOf(table, page.at(-1) as Item) }
+      const next = keyOf(table, page.at(-1) as Item)
+      if (key !== undefined) itemGaps.note(list, { behind: key, last: next[0] as string, items: limit })
+      return { items: page, next }
     }
     if (stretch.end === undefined) return { items, next: undefined }
     behind = stretch.end
@@ -105,7 +111,7 @@ interface Select {
 function stretchesOf(
   table: HistoryTable,
   limit: number,
-  { perItem, isFirst }: { readonly perItem: number | undefined; readonly isFirst: boolean },
+  { perItem, begin: selectBegin }: { readonly perItem: number | undefined; readonly begin: typeof selectStretch },
 ): readonly Select[] {
   const first = firstRows(table, limit)
   const [few, many] = STRETCH_ROWS
@@ -119,7 +125,7 @@ function stretchesOf(
     ]
   const begin = Math.min(first, 2 ** Math.ceil(Math.log2(known)))
   const rows = begin < first ? [begin, first, few - begin, many] : [first, few, many]
-  return rows.map((some, i) => ({ rows: some, select: isFirst && i === 0 ? selectFirst : selectStretch }))
+  return rows.map((some, i) => ({ rows: some, select: i === 0 ? selectBegin : selectStretch }))
 }
 
 function firstRows({ rowsPerItem = FIRST_ROWS_PER_ITEM.few }: HistoryTable, limit: number): number {
@@ -131,6 +137,8 @@ interface Look {
   readonly rows: number
   readonly behind: readonly string[] | undefined
   readonly limit: number
+  /** A value of the first column of the sort key up to which there are as many items, about. */
+  readonly last: string | undefined
 }
 
 /** The first stretch of a list, as text: found in one statement with those of others. */
@@ -146,6 +154,18 @@ async function selectFirst(scope: NftScope, table: HistoryTable, look: Look): Pr
     begun ??
     (await lookUp<TextRow>(scope.warehouse, `stretch of ${table.table}`, stretchSql(scope, table, { columns, look })))
   return await toStretch(scope, table, { found: textRows(table, found), look })
+}
+
+/** A stretch up to where it should be found, in one statement with those of others. */
+async function selectNear(scope: NftScope, table: HistoryTable, look: Look): Promise<Stretch> {
+  const { rows, behind, last, limit } = look
+  const { lead } = table
+  if (lead === undefined || behind === undefined || last === undefined) return await selectStretch(scope, table, look)
+  const found = await selectSpan(scope, { ...table, lead, order: orderOf(table), behind, last, rows })
+  const near = found === undefined || found.count === 0 ? undefined : newestItems(found, scope, { limit, isCut: true })
+  // It is not all there: there may be more behind it.
+  if (near === undefined || near.open !== undefined) return await selectStretch(scope, table, look)
+  return { ...near, end: undefined }
 }
 
 /** Any other stretch, as words: to find in the engine which of thousands of rows count takes longer than to hand all of them over. */

@@ -58,11 +58,16 @@ export async function selectContracts(
   const newest = foundOnce(rows, newestOfContracts)
   for (const contract of unknown) {
     const row = newest.get(contract)
-    const own = row === undefined ? null : ({ ...JSON.parse(row.told), version: row.version } as ToldContract)
+    const own = row === undefined ? null : toContract(row)
     standing?.toldContracts.keep(contract, own, (own?.name?.length ?? 0) + (own?.symbol?.length ?? 0))
     if (own !== null) told.set(contract, own)
   }
   return told
+}
+
+/** Not a copy: a page has a hundred. */
+function toContract({ told, version }: ContractRow): ToldContract {
+  return Object.assign(JSON.parse(told), { version })
 }
 
 /** Of each contract the row that was written last. */

@@ -13,25 +13,32 @@ export function wordColumns({ keys, amounts, values }: HistoryColumns): string {
   return [...ofKeys, BLOCK_NUMBER.name, 'block_hash', ...[...amounts, ...values].map(({ name }) => name)].join(', ')
 }
 
-export function wordRows(columns: HistoryColumns, words: Uint32Array): HistoryRows {
+interface WordRows extends HistoryRows {
+  /** Bytes of a row. */
+  readonly width: number
+}
+
+/** `before`: bytes of a row that come before these columns. */
+export function wordRows(columns: HistoryColumns, words: Uint32Array, before = 0): WordRows {
   const bytes = Buffer.from(words.buffer, words.byteOffset, words.byteLength)
   const { keys, amounts, values } = columns
   // Where they begin in a row.
-  const number = widthOf(keys)
+  const number = before + widthOf(keys)
   const hash = number + BLOCK_NUMBER.bytes
   const amount = hash + HASH
   const value = amount + widthOf(amounts)
   const width = value + widthOf(values)
-  const ofKeys = placed(0, keys, keyName)
+  const ofKeys = placed(before, keys, keyName)
   const told = [
     ...ofKeys,
     ...placed(number, [BLOCK_NUMBER], valueName),
     ...placed(amount, [...amounts, ...values], valueName),
   ]
   return {
+    width,
     count: bytes.length / width,
     beginsKey: (row) => {
-      const [from, to] = [(row * width) / WORD, (row * width + number) / WORD]
+      const [from, to] = [(row * width + before) / WORD, (row * width + number) / WORD]
       for (let at = from; at < to; at++) if (words[at] !== words[at - width / WORD]) return true
       return false
     },
@@ -41,12 +48,21 @@ export function wordRows(columns: HistoryColumns, words: Uint32Array): HistoryRo
     itemOf: (row) => {
       const amountWords = words.subarray((row * width + amount) / WORD, (row * width + value) / WORD)
       if (amountWords.every((word) => word === 0)) return undefined
-      const item = Object.fromEntries(
-        told.map(({ name, column, at }) => [name, textOf(column, bytes, row * width + at)]),
-      ) as Item
-      return columns.holds(item) ? item : undefined
+      const item: Record<string, string> = {}
+      for (const { name, column, at } of told) item[name] = textOf(column, bytes, row * width + at)
+      return columns.holds(item as Item) ? (item as Item) : undefined
     },
   }
+}
+
+/** Values of the first columns of a sort key, bytes as hex with 0x, as rows have them: of bytes and texts these are in the order of the values. */
+export function keyBytes(keys: readonly Column[], key: readonly string[]): Buffer {
+  const pieces = keys.map(({ kind, bytes }, i) => {
+    const value = key[i] ?? ''
+    const own = kind === 'text' ? Buffer.from(value, 'latin1') : Buffer.from(value.slice(2), 'hex')
+    return Buffer.concat([own], bytes)
+  })
+  return Buffer.concat(pieces)
 }
 
 const widthOf = (columns: readonly Column[]): number => columns.reduce((sum, { bytes }) => sum + bytes, 0)
