@@ -40,7 +40,7 @@ export function reasonsOfContract(contract: NftContract): Reasons<ContractReason
 
 interface Owned {
   readonly owner: string
-  readonly asset: Pick<NftAsset, 'metadata' | 'metadata_state'>
+  readonly asset: Pick<NftAsset, 'metadata' | 'metadata_json' | 'metadata_state' | 'shortened'>
   readonly contract: NftContract
   readonly arrival: Arrival
   /** Undefined where nobody has looked, or can tell. */
@@ -56,9 +56,11 @@ export function reasonsOfOwned({
   hasManyNewHolders,
   isInconsistent,
 }: Owned): Reasons<OwnedReason> {
-  const { metadata, metadata_state } = asset
+  const { metadata, metadata_state, metadata_json, shortened } = asset
   const ofContract = findingsOfContract(contract)
-  const isRead = metadata_state.status === 'fetched'
+  // What was read once is told, whatever has become of the last attempt: that of a burned token fails.
+  const isTold = metadata_json !== null || shortened.includes('metadata_json')
+  const isRead = isTold || metadata_state.status === 'fetched'
   const [title, description] = [textOf(metadata.title), textOf(metadata.description)]
   const asks = CLAIM.test(title) || (CLAIM.test(description) && LINK.test(description))
   return toReasons(OWNED_REASONS, {

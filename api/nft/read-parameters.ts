@@ -203,8 +203,8 @@ function readToken(name: string, property: TSchema, value: unknown): Read {
 
 const FORM_NAMES: Readonly<Record<NftForm, string>> = {
   address: 'an address',
-  uint256: 'an integer of 256 bits',
-  integer: 'an integer below 2^53',
+  uint256: 'an integer from 0 to 2^256 - 1',
+  integer: 'an integer from 0 to 2^53 - 1',
   block: 'a block',
   text: 'text',
   flag: 'true or false',

@@ -16,12 +16,12 @@ describe('refusals', () => {
     [`nft { contract(address: "0x12") { name } }`, /^Param error: contract_address is not an address$/],
     [
       `nft { token(contractAddress: "${ART}", tokenId: "${MAX + 1n}") { tokenId } }`,
-      /token_id is not an integer of 256 bits/,
+      /token_id is not an integer from 0 to 2\^256 - 1/,
     ],
     [`nft { owner(address: "${ANN}") { tokens(pageSize: 101) { totalCount } } }`, /page_size/],
     [`nft { transfers(order: "sideways") { totalCount } }`, /order/],
-    [`nft { transfers(fromBlock: 1e400) { totalCount } }`, /from_block is not an integer below 2\^53/],
-    [`nft { transfers(toBlock: -1e400) { totalCount } }`, /to_block is not an integer below 2\^53/],
+    [`nft { transfers(fromBlock: 1e400) { totalCount } }`, /from_block is not an integer from 0 to 2\^53 - 1/],
+    [`nft { transfers(toBlock: -1e400) { totalCount } }`, /to_block is not an integer from 0 to 2\^53 - 1/],
     [`nft { transfers(category: ["ERC20"]) { totalCount } }`, /category/],
     [`nft { transfers(contractAddresses: []) { totalCount } }`, /contract_addresses is empty/],
     [

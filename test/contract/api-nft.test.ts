@@ -230,7 +230,7 @@ describe('paths and requests', () => {
   ])('take no token id as %s', async (id) => {
     expect(await get('getOwnersForNFT', `contract_address=${ART}&token_id=${id}`)).toMatchObject({
       status: 400,
-      body: { detail: 'token_id is not an integer of 256 bits' },
+      body: { detail: 'token_id is not an integer from 0 to 2^256 - 1' },
     })
   })
 
@@ -254,6 +254,7 @@ test.each([
   ['getOwnersForContract', `contract_address=${ART}&at_block=1`, 'at_block is no parameter of it'],
   ['getOwnersForContract', `contract_address=${ART}&block=`, 'block is empty'],
   ['getNFTsForOwner', `owner=${ANN}&contract_addresses=`, 'contract_addresses is empty'],
+  ['getNFTsForOwner', `owner=${ANN}&page_size=-1`, 'page_size is not an integer from 0 to 2^53 - 1'],
   // Text that would be JSON within something else.
   ['getNFTsForOwner', `owner=${ANN}&contract_addresses=["${ART}"],"x":[]`, 'contract_addresses is not an address'],
   ['getNFTsForOwner', `owner=${ANN}&contract_addresses=[]`, 'contract_addresses is empty'],

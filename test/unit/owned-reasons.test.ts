@@ -22,6 +22,8 @@ interface Given {
   readonly title?: string
   readonly description?: string
   readonly status?: 'fetched' | 'failed' | 'pending'
+  readonly json?: string
+  readonly shortened?: readonly string[]
   readonly contract?: Partial<typeof EXAMPLE_COLLECTION>
   readonly sender?: string | null
   readonly hasManyNewHolders?: boolean
@@ -32,6 +34,8 @@ function reasons({
   title,
   description,
   status = 'fetched',
+  json,
+  shortened = [],
   contract = {},
   sender = EXAMPLE_OWNER,
   hasManyNewHolders = false,
@@ -41,6 +45,7 @@ function reasons({
   return reasonsOfOwned({
     owner: EXAMPLE_OWNER,
     asset: {
+      ...{ metadata_json: json ?? null, shortened: [...shortened] },
       metadata: { ...metadata, title: title ?? null, description: description ?? null },
       metadata_state: { ...EXAMPLE_STATE, status },
     },
@@ -99,6 +104,17 @@ test('what could not be looked at is not said to be in order', () => {
   const known = reasons({ status: 'pending', contract: { name: 'drop.xyz' } })
   expect(known).toEqual({ reasons: ['link_in_name'], unknown_reasons: ['asks_to_claim', 'no_metadata'] })
   expect(OWNED_REASONS).toHaveLength(7)
+})
+
+test.each([
+  ['a document', { json: '{}' }],
+  ['a document that is too long for a list', { shortened: ['metadata_json'] }],
+])('a token of which %s is told has metadata, though the last attempt to read it has failed', (_, told) => {
+  expect(reasons({ status: 'failed', ...told })).toEqual({ reasons: [], unknown_reasons: [] })
+  expect(reasons({ status: 'failed', ...told, title: 'Claim at drop.xyz' }).reasons).toEqual([
+    'link_in_name',
+    'asks_to_claim',
+  ])
 })
 
 test('of a long text the beginning is looked at', () => {

@@ -24,7 +24,7 @@ const MEANINGS: Readonly<Record<OwnedReason, string>> = {
   link_in_name: 'name, symbol or title has a web address in it',
   asks_to_claim:
     'name, symbol or title has a word like claim, airdrop, giveaway, voucher, reward, redeem, bonus or free mint, or the first 4,096 characters of the description have one and a web address',
-  no_metadata: 'its document could not be read',
+  no_metadata: 'its document could not be read, nor was it ever',
   unknown_type: 'the contract does not say that it is ERC-721 or ERC-1155',
   inconsistent: 'the contract’s logs cannot all be true',
 }
