@@ -1,4 +1,4 @@
-import { OfLists } from './of-lists.ts'
+import { ListFigures } from './list-figures.ts'
 
 /** Of a key, as a number: what a double holds of it. */
 const PLACE_DIGITS = 12
@@ -12,7 +12,7 @@ const SPARE = 1.5
  * their items at random; it decides nothing but up to where a page is looked for first.
  */
 export class ItemGaps {
-  readonly #lists = new OfLists()
+  readonly #lists = new ListFigures()
 
   /** `behind` is the key, hex with 0x, that a page of so many items has begun behind, and `last` its last one. */
   note(

@@ -1,4 +1,4 @@
-import { OfLists } from './of-lists.ts'
+import { ListFigures } from './list-figures.ts'
 
 /** Pages that need fewer rows are followed by others that need more: of a page that needed more than these so much is forgotten. */
 const PAGES_REMEMBERED = 8
@@ -8,7 +8,7 @@ const PAGES_REMEMBERED = 8
  * and rows of what nobody holds any more lie between. It decides nothing but how many rows are looked at in one statement.
  */
 export class RowsPerItem {
-  readonly #lists = new OfLists()
+  readonly #lists = new ListFigures()
 
   /** Undefined where no page of the list was looked for yet. */
   of(list: string): number | undefined {

@@ -40,13 +40,11 @@ export async function topicsAhead({ eventLog, warehouse }: Stores): Promise<read
       ' UNION ALL ',
     ),
   )
-  const versions = new Map(newest.map(({ topic, version }) => [topic, BigInt(version)]))
   // Behind the tables: what is processed meanwhile is in the log before it is in them.
-  const ahead: Topic[] = []
-  for (const [topic] of TABLES) {
-    const version = versions.get(topic) ?? 0n
+  const ahead = new Set<Topic>()
+  for (const { topic, version } of newest) {
     const ends = [0n, ...(await eventLog.ends(topic)).values()]
-    if (ends.every((end) => end < version)) ahead.push(topic)
+    if (ends.every((end) => end < BigInt(version))) ahead.add(topic)
   }
-  return ahead
+  return TABLES.map(([topic]) => topic).filter((topic) => ahead.has(topic))
 }

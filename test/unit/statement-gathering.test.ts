@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { openBudget } from '../../api/http/budget.ts'
-import { KEYS } from '../../api/http/lookups.ts'
+import { ALTERNATIVES, KEYS, rowsEach } from '../../api/http/lookups.ts'
 import { GATHERED_MAX, STATEMENTS_OF_ACCOUNT, StatementQueue } from '../../api/http/statement-queue.ts'
 import type { WordsReader } from '../../infra/ports/warehouse.ts'
 import { noWords } from './no-words.ts'
@@ -91,6 +91,28 @@ test('keys that wait for a turn are looked up in one statement, each once', asyn
   endAll()
   expect(await Promise.all(lookups)).toEqual([[{ a: 1 }], [{ a: 1 }], [{ a: 1 }]])
   expect(statements).toEqual([expect.stringMatching(/^SELECT a FROM x WHERE a IN \(1, 2\) SETTINGS /)])
+})
+
+test('conditions that wait for a turn are one statement, each once, with a limit for all of them', async () => {
+  const { warehouse, endAll } = heldWarehouse()
+  const asked: string[] = []
+  const words = Uint32Array.of(1, 2)
+  const queryWords = async (sql: string) => {
+    asked.push(sql)
+    return words
+  }
+  const budget = openBudget({ warehouse: { ...warehouse, queryWords }, queue: new StatementQueue(), account: 'one' })
+  const busy = NAMES.map((sql) => budget.query(sql))
+  const select = `SELECT a FROM x WHERE b AND (${ALTERNATIVES}) LIMIT ${rowsEach(5)}`
+  const lookups = ['a = 1', 'a > 2 AND a < 4', 'a = 1'].map((condition) => budget.lookUpWords?.(select, condition))
+  await turns()
+  expect(asked).toEqual([])
+  endAll()
+  await Promise.all(busy)
+  for (const found of await Promise.all(lookups)) expect(found).toBe(words)
+  expect(asked).toEqual([
+    expect.stringMatching(/^SELECT a FROM x WHERE b AND \(\(a = 1\) OR \(a > 2 AND a < 4\)\) LIMIT 10 SETTINGS /),
+  ])
 })
 
 test('while one of its kind runs, what is gathered lets others before it', async () => {

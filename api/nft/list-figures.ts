@@ -2,7 +2,7 @@
 const LISTS_MAX = 10_000
 
 /** A figure of each list, as its pages have shown it: it decides nothing but how an answer is looked for. */
-export class OfLists {
+export class ListFigures {
   readonly #figures = new Map<string, number>()
 
   /** Undefined where no page of the list was looked for yet. */
