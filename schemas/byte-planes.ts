@@ -2,9 +2,9 @@
 
 const WORD_BYTES = 4
 
-export function toPlanes(bytes: Uint8Array, width: number): Uint8Array {
+/** In the memory that is given, which has as many bytes; bytes alone stay where they are. */
+export function toPlanes(bytes: Uint8Array, width: number, planes: Uint8Array): Uint8Array {
   if (width === 1) return bytes
-  const planes = new Uint8Array(bytes.length)
   const rows = bytes.length / width
   const words = wordsOf(bytes, width)
   if (words === undefined) {
@@ -17,9 +17,8 @@ export function toPlanes(bytes: Uint8Array, width: number): Uint8Array {
   return planes
 }
 
-/** The bytes that such planes are made of, at the beginning of a buffer of their own. */
-export function fromPlanes(planes: Uint8Array, width: number): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(planes.length)
+/** The bytes that such planes are made of, in the memory that is given, which has as many. */
+export function fromPlanes(planes: Uint8Array, width: number, bytes: Uint8Array): void {
   const rows = bytes.length / width
   const words = wordsOf(bytes, width)
   if (words === undefined) {
@@ -29,7 +28,6 @@ export function fromPlanes(planes: Uint8Array, width: number): Uint8Array<ArrayB
     const step = width / WORD_BYTES
     for (let place = 0; place < step; place++) planesToWords(planes, place * WORD_BYTES * rows, words, { place, step })
   }
-  return bytes
 }
 
 /** Undefined where the numbers are not made of words, or do not lie as such. */

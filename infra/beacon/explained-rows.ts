@@ -1,10 +1,10 @@
 import type { Effect, ProposerKind } from '../../schemas/eth/transition/effects.ts'
 import { isProposerKind } from '../../schemas/eth/transition/effects.ts'
 import type { ExplainedEpoch, ReplayedCut } from '../../schemas/eth/transition/explain-epoch.ts'
-import { giveBack } from '../../schemas/eth/transition/given-back.ts'
 import { type StateColumns, UNSET_EPOCH } from '../../schemas/eth/transition/state-columns.ts'
 import type { BalanceEffect, BalanceEffectKind } from '../../schemas/events/balance-effects.ts'
 import { VALIDATOR_STATUSES, type ValidatorStatus } from '../../schemas/events/beacon-epoch.ts'
+import { giveBack, lendZeros } from '../../schemas/memory.ts'
 import type { ComputedProposal, ExplainedRows, ValidatorSet } from '../ports/beacon-source.ts'
 import { networkSums } from './network-sums.ts'
 
@@ -18,7 +18,7 @@ export function toExplainedRows(
   }: { readonly after: StateColumns; readonly set: ValidatorSet; readonly slots: readonly number[] },
 ): Omit<ExplainedRows, 'proof' | 'differences'> {
   const indices = knownOf(set, after.validators)
-  const isAsked = new Uint8Array(after.validators)
+  const isAsked = lendZeros(Uint8Array, after.validators)
   for (const index of indices) isAsked[index] = 1
   const gwei = (column: Float64Array) => new BigInt64Array(wordsOf(indices, column).buffer)
   const residuals = [...explained.residuals].filter(([index]) => isAsked[index] === 1)

@@ -5,6 +5,7 @@ import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
 import { SLOTS_PER_EPOCH } from '@lodestar/params'
 import { fromPlanes, toPlanes } from '../../schemas/byte-planes.ts'
 import { refuseGivenBack, type StateColumns } from '../../schemas/eth/transition/state-columns.ts'
+import { type ColumnCtor, giveBack, lend } from '../../schemas/memory.ts'
 import type { ReadState } from './state-reader.ts'
 import { type LookedFor, ValidatorKeys } from './validator-keys.ts'
 
@@ -58,7 +59,11 @@ export async function encodeKeptState(state: ReadState): Promise<readonly Uint8A
   const values = { ...columns, randaoMixes, stateRoots }
   const stored: Uint8Array[] = []
   // One after the other: the planes of all would be as much memory again as the columns.
-  for (const name of COLUMN_NAMES) stored.push(await compress(planesOf(values[name]), PACKING))
+  for (const name of COLUMN_NAMES) {
+    const planes = planesOf(values[name])
+    stored.push(await compress(planes, PACKING))
+    if (planes.buffer !== values[name].buffer) giveBack([planes])
+  }
   const { fork, validators, slashingsGwei, checkpoints, proposerLookahead, syncSeats, queues, keys } = columns
   const header: Header = {
     ...{ slot, blockRoot, stateRoot, isAnchored, anchor },
@@ -90,7 +95,9 @@ export async function decodeKeptState(file: Buffer): Promise<ReadState> {
   for (const [nth, name] of COLUMN_NAMES.entries()) {
     const end = at + (storedBytes[nth] as number)
     const type = COLUMNS[name]
-    found[name] = new type(fromPlanes(await decompress(file.subarray(at, end)), type.BYTES_PER_ELEMENT).buffer)
+    const planes = await decompress(file.subarray(at, end))
+    found[name] = valuesOf(planes, type as ColumnCtor<Columns[ColumnName]>)
+    giveBack([planes])
     at = end
   }
   const { stateRoots, ...columns } = found as Columns
@@ -111,7 +118,20 @@ function lastMixes(mixes: Uint8Array, epoch: number): Uint8Array {
 }
 
 function planesOf(values: Columns[ColumnName]): Uint8Array {
-  return toPlanes(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), values.BYTES_PER_ELEMENT)
+  const { BYTES_PER_ELEMENT: width } = values
+  return toPlanes(bytesOf(values), width, width === 1 ? NO_BYTES : lend(Uint8Array, values.byteLength))
+}
+
+function valuesOf<Values extends Columns[ColumnName]>(planes: Uint8Array, type: ColumnCtor<Values>): Values {
+  const values = lend(type, planes.length / type.BYTES_PER_ELEMENT)
+  fromPlanes(planes, type.BYTES_PER_ELEMENT, bytesOf(values))
+  return values
+}
+
+const NO_BYTES = new Uint8Array(0)
+
+function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength)
 }
 
 function sumOf(pieces: readonly Uint8Array[]): Buffer {

@@ -1,6 +1,6 @@
 import type { ExplainedEpoch } from '../../schemas/eth/transition/explain-epoch.ts'
-import { giveBack } from '../../schemas/eth/transition/given-back.ts'
 import type { StateColumns } from '../../schemas/eth/transition/state-columns.ts'
+import { giveBack } from '../../schemas/memory.ts'
 
 // An epoch's columns have some hundred megabytes. Left to the garbage collector, those of several epochs would lie in memory.
 

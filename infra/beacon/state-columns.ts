@@ -9,6 +9,7 @@ import {
   type StateQueues,
   UNSET_EPOCH,
 } from '../../schemas/eth/transition/state-columns.ts'
+import { lend } from '../../schemas/memory.ts'
 import { nameOf, PubkeyFinder } from './pubkey-finder.ts'
 import { malformed, SerializedState } from './serialized-state.ts'
 import { VALIDATOR_BYTES } from './state-layout.ts'
@@ -79,13 +80,13 @@ export function scanState({ fork: forkName, bytes, registry: apart, pubkeys }: S
     validators,
     ...registryColumns(registry, validators),
     balancesGwei: integers(perValidator('balances', UINT64_BYTES), 'a balance'),
-    previousParticipation: perValidator('previousEpochParticipation', 1).slice(),
-    currentParticipation: perValidator('currentEpochParticipation', 1).slice(),
+    previousParticipation: copyOf(perValidator('previousEpochParticipation', 1)),
+    currentParticipation: copyOf(perValidator('currentEpochParticipation', 1)),
     inactivityScores: integers(perValidator('inactivityScores', UINT64_BYTES), 'an inactivity score'),
     slashingsGwei: sumOf(state.vector('slashings')),
     checkpoints: checkpointsOf(state),
     blockRoots: state.vector('blockRoots').slice(),
-    randaoMixes: state.vector('randaoMixes').slice(),
+    randaoMixes: copyOf(state.vector('randaoMixes')),
     proposerLookahead: state.has('proposerLookahead')
       ? Uint32Array.from(integers(state.vector('proposerLookahead'), 'an index of its proposers'))
       : undefined,
@@ -99,6 +100,12 @@ export function scanState({ fork: forkName, bytes, registry: apart, pubkeys }: S
     indexOf: (pubkey) => keys.indexOf(pubkey),
     credentialsOf: (index) => keys.credentialsOf(index),
   }
+}
+
+function copyOf(bytes: Uint8Array): Uint8Array {
+  const copy = lend(Uint8Array, bytes.length)
+  copy.set(bytes)
+  return copy
 }
 
 /** The same bytes, of which `slice` is a copy, as a Buffer's is not. */
@@ -120,13 +127,13 @@ function keysIn(registry: Uint8Array, wanted: readonly Uint8Array[]): ValidatorK
 
 function registryColumns(registry: Uint8Array, validators: number) {
   const view = new DataView(registry.buffer, registry.byteOffset, registry.byteLength)
-  const effectiveIncrements = new Uint16Array(validators)
-  const slashed = new Uint8Array(validators)
-  const eligibilityEpochs = new Uint32Array(validators)
-  const activationEpochs = new Uint32Array(validators)
-  const exitEpochs = new Uint32Array(validators)
-  const withdrawableEpochs = new Uint32Array(validators)
-  const credentialPrefixes = new Uint8Array(validators)
+  const effectiveIncrements = lend(Uint16Array, validators)
+  const slashed = lend(Uint8Array, validators)
+  const eligibilityEpochs = lend(Uint32Array, validators)
+  const activationEpochs = lend(Uint32Array, validators)
+  const exitEpochs = lend(Uint32Array, validators)
+  const withdrawableEpochs = lend(Uint32Array, validators)
+  const credentialPrefixes = lend(Uint8Array, validators)
   for (let index = 0, at = 0; index < validators; index++, at += VALIDATOR.bytes) {
     credentialPrefixes[index] = registry[at + VALIDATOR.withdrawalCredentials] as number
     slashed[index] = registry[at + VALIDATOR.slashed] as number
@@ -163,7 +170,7 @@ function epochAt(view: DataView, at: number): number {
 
 function integers(list: Uint8Array, what: string): Float64Array {
   const view = new DataView(list.buffer, list.byteOffset, list.byteLength)
-  const values = new Float64Array(list.length / UINT64_BYTES)
+  const values = lend(Float64Array, list.length / UINT64_BYTES)
   for (let i = 0; i < values.length; i++) values[i] = integerAt(view, i * UINT64_BYTES, what)
   return values
 }

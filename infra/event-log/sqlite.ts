@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AppError } from '../../schemas/errors.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import { COMPACTED_TOPICS, type Position } from '../../schemas/events/envelope.ts'
+import { giveBackWhole } from '../../schemas/memory.ts'
 import { pause, settledOrAborted } from '../../schemas/wait.ts'
 import type { ConsumeOptions, EventLog, Lease, Offsets, ReadOptions, StoredEvent } from '../ports/event-log.ts'
 import { inTransaction, openSqliteFile, type SqliteSubject, withSqliteErrors } from '../sqlite-file.ts'
@@ -247,6 +248,7 @@ class SqliteEventLog implements EventLog {
       const begin = performance.now()
       await handle(batch)
       const lingering = isAtEnd ? (lingerMs?.(performance.now() - begin) ?? 0) : 0
+      giveBackWhole(batch.map(({ event }) => event.data))
       // A group that was set back meanwhile is no longer at `from`: then nothing is acknowledged and it starts over.
       this.#write(() => this.#sql.advance.run(Number(last.position.offset) + 1, topic, group, from))
       if (lingering > 0) await pause(lingering, signal)

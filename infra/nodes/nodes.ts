@@ -1,6 +1,7 @@
 import querystring from 'node:querystring'
 import { type Dispatcher, Pool } from 'undici'
 import { AppError, type ErrorCode } from '../../schemas/errors.ts'
+import { giveBack } from '../../schemas/memory.ts'
 import { basicCredentials } from '../basic-credentials.ts'
 import { retryAfterMs } from './retry-after.ts'
 
@@ -79,7 +80,7 @@ export interface BodyBeginning extends Pick<NodeAnswer, 'headers'> {
   readonly bytesMax: number
 }
 
-/** Gives what takes the pieces of a body. */
+/** Gives what takes the pieces of a body, each of which is gone behind the next one. */
 export type BodyReader = (beginning: BodyBeginning) => (piece: Uint8Array) => void
 
 /** One node: an HTTP address with a pool of kept-alive connections. */
@@ -146,7 +147,14 @@ export class ChainNode implements AsyncDisposable {
     const toldBytes = Math.min(Number(begun.headers['content-length'] ?? 0), bytesMax)
     try {
       const take = reader({ headers: begun.headers, toldBytes, bytesMax })
-      await this.#take(begun.body, (piece) => void take(piece))
+      let last: Uint8Array = new Uint8Array(0)
+      await this.#take(begun.body, (piece) => {
+        take(piece)
+        // Who has read the socket is done with a piece when the next one is there.
+        giveBack([last])
+        last = piece
+        return false
+      })
     } finally {
       begun.body.destroy()
     }

@@ -23,7 +23,10 @@ export interface ConsumeOptions {
   lingerMs?(handledMs: number): number
   /** Ends the consumption; `consume` then resolves after the running batch. */
   readonly signal: AbortSignal
-  /** Resolves = the batch is done and will not come again; rejects = `consume` rejects and the batch comes again later. */
+  /**
+   * Resolves = the batch is done and will not come again, and the memory of its data is gone; rejects = `consume` rejects and the batch comes
+   * again later.
+   */
   handle(batch: readonly StoredEvent[]): Promise<void>
 }
 

@@ -9,6 +9,8 @@ import {
   createClient,
 } from '@clickhouse/client'
 import { AppError } from '../../schemas/errors.ts'
+import { giveBackWhole } from '../../schemas/memory.ts'
+import { memoriesOf } from '../../schemas/tables/column-memories.ts'
 import type { InsertColumns, QueryLimits, QueryParams, Warehouse } from '../ports/warehouse.ts'
 import { openChdbEngine, storeOf } from './chdb-connection.ts'
 import { blockRows, encodeNativeBlock, sliceColumns } from './native.ts'
@@ -355,7 +357,9 @@ function createWarehouse(
       for (let from = 0; from < rows; from += BLOCK_ROWS_MAX) {
         const range = { from, to: Math.min(from + BLOCK_ROWS_MAX, rows) }
         const block = range.to - range.from === rows ? columns : sliceColumns(columns, types, range)
-        await writing.insert(table, () => insertBlock(table, names, encodeNativeBlock(block, types)))
+        const pieces = encodeNativeBlock(block, types)
+        await writing.insert(table, () => insertBlock(table, names, pieces))
+        giveBackWhole(pieces, memoriesOf(columns)) // texts were encoded into memory of their own
       }
     },
     query: (sql, params = {}, limits = {}) => select(sql, params, limits),

@@ -29,7 +29,7 @@ import {
   epochValidators,
 } from '../../schemas/events/beacon-epoch.ts'
 import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
-import { computedEpoch } from './computed-epoch.ts'
+import { computedEpoch, giveBackComputed } from './computed-epoch.ts'
 import type { DutySets } from './duty-sets.ts'
 import type { EndBalances } from './end-balances.ts'
 import {
@@ -108,6 +108,7 @@ export async function buildEpoch(request: EpochRequest): Promise<BuiltEpoch> {
   const days = told === undefined ? starts : starts.map((start) => addToDayStart(told.epoch, start))
   const parts = [...dayEvents(request, days), ...validatorEvents(request, validators)]
   const events = [...parts.map(({ event }) => event), blocksEvent(request, data, parts)]
+  if (explained !== undefined) giveBackComputed(explained)
   const addedIndices = told && asking.tracked.indices
   return { epoch, events, blocks, addedIndices, credentialTypes: explained?.credentialTypes, endRoot }
 }

@@ -10,6 +10,7 @@ import type { Log } from '../../infra/ports/log.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { firstSlotOfEpoch, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { unknownFork } from '../../schemas/eth/unknown-fork.ts'
+import { giveBackWhole } from '../../schemas/memory.ts'
 import { inOrder } from '../in-order.ts'
 import { DutySets } from './duty-sets.ts'
 import { EndBalances } from './end-balances.ts'
@@ -83,7 +84,7 @@ export class EpochPipeline {
   }
 
   /**
-   * Hands each epoch of the stretch to `append`, in order: all of them before a fork that is not known here. Tracked validators are those of the moment at which the run begins. Stops early when the signal
+   * Hands each epoch of the stretch to `append`, in order, with memory that is gone behind it: all of them before a fork that is not known here. Tracked validators are those of the moment at which the run begins. Stops early when the signal
    * aborts.
    */
   async run(range: EpochStretch, append: (built: BuiltEpoch) => Promise<void>, signal: AbortSignal): Promise<void> {
@@ -111,6 +112,7 @@ export class EpochPipeline {
         if (isHeld && this.#options.tellsLooks === true && range.blocksOnly !== true)
           await this.#options.tracked.tellLook(built.epoch)
         await append(built)
+        giveBackWhole(built.events.map(({ data }) => data))
       }
     } finally {
       ended.abort()

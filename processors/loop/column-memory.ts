@@ -1,29 +1,30 @@
+import { type ColumnCtor, keepShared, LENT_BYTES_MIN, lendZeros } from '../../schemas/memory.ts'
+
 /**
  * Memory of columns that live until their batch is written. Most events make a few rows of a few tables, and a memory of its own for
  * each of their columns would cost more, when it is let go, than what is in it.
  */
 
-/** Of one piece; larger columns have memory of their own. */
+/** Of one piece; larger columns have memory of their own, which is lent. */
 const PIECE_BYTES = 1 << 18
-const OWN_BYTES_MIN = 1 << 14
 /** Typed arrays begin at a multiple of it, whatever they are of. */
 const ALIGNMENT = 8
 
-let piece = new ArrayBuffer(PIECE_BYTES)
+let piece = newPiece()
 let end = 0
 
-interface ColumnCtor<Column> {
-  new (length: number): Column
-  new (buffer: ArrayBuffer, byteOffset: number, length: number): Column
-  readonly BYTES_PER_ELEMENT: number
+function newPiece(): ArrayBuffer {
+  const memory = new ArrayBuffer(PIECE_BYTES)
+  keepShared(memory)
+  return memory
 }
 
-function column<Column>(ctor: ColumnCtor<Column>, length: number): Column {
+function column<Column extends ArrayBufferView>(ctor: ColumnCtor<Column>, length: number): Column {
   const bytes = length * ctor.BYTES_PER_ELEMENT
-  if (bytes >= OWN_BYTES_MIN) return new ctor(length)
+  if (bytes >= LENT_BYTES_MIN) return lendZeros(ctor, length)
   if (end + bytes > PIECE_BYTES) {
     // What is in the old one keeps it.
-    piece = new ArrayBuffer(PIECE_BYTES)
+    piece = newPiece()
     end = 0
   }
   const begin = end

@@ -9,7 +9,16 @@ import { pause } from '../../schemas/wait.ts'
 import { type DeadLetters, refuseNoEnvelope } from './dead-letters.ts'
 import { type LateRows, takeBack, takeBackEpochs } from './drop-chains.ts'
 import { type FactsSource, isOfRemoved, type LogFacts, stillCounts } from './log-facts.ts'
-import { insertAll, joinRows, type Projected, rowsIn, type TableRows, type Touched, versionOf } from './rows.ts'
+import {
+  giveBackRows,
+  insertAll,
+  joinRows,
+  type Projected,
+  rowsIn,
+  type TableRows,
+  type Touched,
+  versionOf,
+} from './rows.ts'
 import { TimeSlices } from './time-slices.ts'
 
 /**
@@ -59,7 +68,7 @@ export interface Projector {
   /** Consumer group: its progress in the topic is the projection's progress. */
   readonly group: string
   readonly topic: Topic
-  /** Pure: what one event becomes. Throws AppError 'undecodable' for an event that can never be processed. */
+  /** Pure: what one event becomes, in memory that is the caller's alone. Throws AppError 'undecodable' for an event that can never be processed. */
   project(stored: StoredEvent, unnamedChain: string): Projected
   /** The tables that it fills. */
   readonly tables: readonly Projection[]
@@ -133,8 +142,12 @@ export async function project(
   const isAside = new Set<StoredEvent>()
   let facts = ports.facts.known
   for (;;) {
-    const insert = (rows: readonly TableRows[]) =>
-      insertRows(ports.warehouse, joinRows(rows, projector.lastTable), projector.lastTable)
+    const insert = async (rows: readonly TableRows[]) => {
+      const joined = joinRows(rows, projector.lastTable)
+      giveBackRows(rows, joined)
+      await insertRows(ports.warehouse, joined, projector.lastTable)
+      giveBackRows(joined)
+    }
     const made = await makeRows(ports, projector, { batch, facts, isAside, rowsAtOnce, insert })
     await ports.derive(touchedBy(made))
     const now = await ports.facts.current()
@@ -174,7 +187,7 @@ interface Making {
   /** Events that were set aside by an earlier pass over the batch. */
   readonly isAside: Set<StoredEvent>
   readonly rowsAtOnce: number
-  /** All rows of some events. */
+  /** All rows of some events, whose memory it takes. */
   readonly insert: (rows: readonly TableRows[]) => Promise<void>
 }
 

@@ -1,6 +1,8 @@
 import type { InsertColumn, InsertColumns, Warehouse } from '../../infra/ports/warehouse.ts'
 import type { Position } from '../../schemas/events/envelope.ts'
+import { type ColumnCtor, giveBackWhole, lend } from '../../schemas/memory.ts'
 import { CodedTexts } from '../../schemas/tables/coded-texts.ts'
+import { memoriesOf } from '../../schemas/tables/column-memories.ts'
 import type { Projection } from '../../schemas/tables/projections.ts'
 import { bytesColumn, uint64Column } from './column-memory.ts'
 
@@ -101,14 +103,23 @@ function joinColumn(parts: readonly InsertColumn[]): InsertColumn {
 
 /** Room for so many values of the column's kind: a Buffer's own constructor is deprecated. */
 function emptyLike(column: InsertColumn, length: number): Uint8Array {
-  if (column instanceof Uint8Array) return new Uint8Array(length)
-  return new (column.constructor as new (length: number) => Uint8Array)(length)
+  if (column instanceof Uint8Array) return lend(Uint8Array, length)
+  return lend(column.constructor as ColumnCtor<Uint8Array>, length)
 }
 
 /** Inserts into several tables at once. Rejects as the first of them, when none is under way any more: whoever tries again does it alone. */
 export async function insertAll(warehouse: Pick<Warehouse, 'insert'>, rows: readonly TableRows[]): Promise<void> {
   const ended = await Promise.allSettled(rows.map(({ table, columns }) => warehouse.insert(table, columns)))
   for (const one of ended) if (one.status === 'rejected') throw one.reason
+}
+
+/**
+ * Gives back the memory of rows that nobody reads any more, but for what `kept` lies in as well. An epoch of a million validators has some
+ * hundred megabytes that would lie there until the garbage is collected.
+ */
+export function giveBackRows(rows: readonly TableRows[], kept: readonly TableRows[] = []): void {
+  const memories = (all: readonly TableRows[]) => all.flatMap(({ columns }) => [...memoriesOf(columns)])
+  giveBackWhole(memories(rows), memories(kept))
 }
 
 /** A column with one text in every row. */

@@ -13,8 +13,10 @@ import {
   epochValidators,
 } from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
+import { lend } from '../../schemas/memory.ts'
 import type { EpochLevel } from '../../schemas/tables/day-levels.ts'
 import type { LedgerKind } from '../../schemas/tables/rewards.ts'
+import { uint16Column, uint32Column } from '../loop/column-memory.ts'
 import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
 import { networkRows } from './network-rows.ts'
 
@@ -96,8 +98,8 @@ function validatorEpochRows({ header, columns }: EpochValidatorsData, version: b
     table: 'validator_epochs',
     columns: {
       chain: textColumn(rows, header.chain),
-      epoch: new Uint32Array(rows).fill(header.epoch),
-      day: new Uint16Array(rows).fill(dayOfSlot(header.clock, firstSlotOfEpoch(header.clock, header.epoch))),
+      epoch: uint32Column(rows).fill(header.epoch),
+      day: uint16Column(rows).fill(dayOfSlot(header.clock, firstSlotOfEpoch(header.clock, header.epoch))),
       validator_index: columns.validatorIndex,
       source_gwei: columns.sourceGwei,
       target_gwei: columns.targetGwei,
@@ -119,8 +121,8 @@ const WORD = 2 ** 32
 
 /** Whole ETH in gwei, calculated with in halves: a bigint for each of a million validators would cost more than the rest of their rows. */
 function gweiOf(eth: Uint32Array): BigInt64Array {
-  const gwei = new BigInt64Array(eth.length)
-  const words = new Uint32Array(gwei.buffer)
+  const gwei = lend(BigInt64Array, eth.length)
+  const words = new Uint32Array(gwei.buffer, gwei.byteOffset, 2 * eth.length)
   for (let row = 0; row < eth.length; row++) {
     const amount = (eth[row] as number) * GWEI_PER_ETH
     words[2 * row] = amount
@@ -135,7 +137,7 @@ function dayBalanceRows({ header, columns }: DayBalancesData, version: bigint): 
     table: 'day_balances',
     columns: {
       chain: textColumn(rows, header.chain),
-      day: new Uint16Array(rows).fill(header.day),
+      day: uint16Column(rows).fill(header.day),
       validator_index: columns.validatorIndex,
       balance_gwei: columns.balanceGwei,
       version: constantColumn(rows, version),
@@ -194,7 +196,7 @@ function residualRows({ chain, epoch, residuals }: EpochBlocksHeader, version: b
     table: 'epoch_residuals',
     columns: {
       chain: textColumn(rows, chain),
-      epoch: new Uint32Array(rows).fill(epoch),
+      epoch: uint32Column(rows).fill(epoch),
       validator_index: Uint32Array.from(residuals, (residual) => residual.validatorIndex),
       residual_gwei: BigInt64Array.from(residuals, (residual) => BigInt(residual.gwei)),
       version: constantColumn(rows, version),
@@ -287,7 +289,7 @@ function withSyncRewards(
     columns: {
       chain: textColumn(rows, chain),
       slot,
-      epoch: new Uint32Array(rows).fill(epoch),
+      epoch: uint32Column(rows).fill(epoch),
       day,
       validator_index: validatorIndex,
       kind,

@@ -2,6 +2,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { AppError } from '../errors.ts'
+import { giveBackWhole } from '../memory.ts'
 import { type ColumnsOf, type Layout, packColumns, packedBytes, unpackColumns } from './columns.ts'
 import type { Envelope, Topic } from './envelope.ts'
 
@@ -99,7 +100,7 @@ function jsonDecoder<Schema extends TSchema>(schema: Schema): (bytes: Uint8Array
 /** Level 1: the columns are mostly repeated values, higher levels cost time and gain little. */
 const ZSTD_LEVEL = 1
 const HEADER_LENGTH_BYTES = 4
-// Of what columns are unpacked to: most events fill one piece and leave little of it empty. Pieces are joined to a copy, and each megabyte
+// Of what columns are packed and unpacked to: most events fill one piece and leave little of it empty. Pieces are joined to a copy, and each megabyte
 // of memory that is let go brings nearer that everything is tidied up.
 const CHUNK_BYTES_MIN = 1_024
 const USUAL_RATIO = 4
@@ -127,13 +128,14 @@ export function packedEvent<Name extends string, Schema extends TSchema, L exten
     ...identity,
     older,
     encode({ header, columns }) {
-      const { rows, bytes } = packColumns(layout, columns)
+      const gathering = gather(`the columns of ${identity.name}`)
+      const rows = packColumns(layout, columns, gathering.put)
       const head = textEncoder.encode(JSON.stringify({ rows, header }))
       refuseAbove(HEADER_BYTES_MAX, head.length, `the header of ${identity.name}`)
-      const columnBytes = bytes.reduce((sum, piece) => sum + piece.length, 0)
-      refuseAbove(COLUMNS_BYTES_MAX, columnBytes, `the columns of ${identity.name}`)
-      const packed = zstdCompressSync(joined(bytes, columnBytes), {
+      const gathered = gathering.bytes()
+      const packed = zstdCompressSync(gathered, {
         params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL },
+        chunkSize: chunkBytes(gathered.length / USUAL_RATIO),
       })
       const length = HEADER_LENGTH_BYTES + head.length + packed.length
       refuseAbove(bytesMax, length, identity.name)
@@ -141,6 +143,7 @@ export function packedEvent<Name extends string, Schema extends TSchema, L exten
       out.writeUInt32LE(head.length, 0)
       out.set(head, HEADER_LENGTH_BYTES)
       out.set(packed, HEADER_LENGTH_BYTES + head.length)
+      giveBackWhole([packed])
       return out
     },
     decode: packedDecoder(schema, layout, bytesMax),
@@ -150,14 +153,23 @@ export function packedEvent<Name extends string, Schema extends TSchema, L exten
 /** What is compressed, until the next event is: let go each time, it would be as much memory again as the columns. */
 let room = new Uint8Array(0)
 
-function joined(pieces: readonly Uint8Array[], bytes: number): Uint8Array {
-  if (bytes > room.length) room = new Uint8Array(Math.min(2 * bytes, COLUMNS_BYTES_MAX))
-  let at = 0
-  for (const piece of pieces) {
-    room.set(piece, at)
-    at += piece.length
+/** Gathers the pieces of one event's columns there. Throws as soon as they are above the limit. */
+function gather(what: string) {
+  let end = 0
+  return {
+    put(piece: Uint8Array): void {
+      const next = end + piece.length
+      refuseAbove(COLUMNS_BYTES_MAX, next, what)
+      if (next > room.length) {
+        const larger = new Uint8Array(Math.min(2 * next, COLUMNS_BYTES_MAX))
+        larger.set(room.subarray(0, end))
+        room = larger
+      }
+      room.set(piece, end)
+      end = next
+    },
+    bytes: () => room.subarray(0, end),
   }
-  return room.subarray(0, bytes)
 }
 
 function refuseAbove(bytesMax: number, bytes: number, what: string): void {
@@ -189,12 +201,14 @@ function packedDecoder<Schema extends TSchema, L extends Layout>(
       maxOutputLength: COLUMNS_BYTES_MAX,
       chunkSize: chunkBytes(packedBytes(layout, rows) ?? packed.length * USUAL_RATIO),
     })
-    return { header: header as Static<Schema>, columns: unpackColumns(layout, rows, columns) }
+    const unpacked = unpackColumns(layout, rows, columns)
+    giveBackWhole([columns])
+    return { header: header as Static<Schema>, columns: unpacked }
   }
 }
 
 function chunkBytes(expected: number): number {
-  return Math.min(Math.max(CHUNK_BYTES_MIN, expected + CHUNK_BYTES_LEFT), COLUMNS_BYTES_MAX)
+  return Math.min(Math.max(CHUNK_BYTES_MIN, Math.ceil(expected) + CHUNK_BYTES_LEFT), COLUMNS_BYTES_MAX)
 }
 
 const isHead = Compile(Type.Object({ rows: Type.Integer({ minimum: 0 }), header: Type.Unknown() }))

@@ -1,5 +1,6 @@
 import { fromPlanes, toPlanes } from '../byte-planes.ts'
 import { AppError } from '../errors.ts'
+import { lend } from '../memory.ts'
 
 type NumberArray = Uint8Array | Uint32Array | Int32Array | BigInt64Array | BigUint64Array
 type NumberArrayCtor<Values> = {
@@ -7,13 +8,16 @@ type NumberArrayCtor<Values> = {
   readonly BYTES_PER_ELEMENT: number
 }
 
+/** Takes the next bytes. */
+type Put = (piece: Uint8Array) => void
+
 /** How a column of one type stands in the bytes of a packed event. */
 interface ColumnCodec<Values> {
   /** Bytes of a row; undefined where rows differ in it. */
   readonly rowBytes: number | undefined
   rowsOf(values: Values): number
-  /** The column's bytes, in pieces. */
-  pack(values: Values): readonly Uint8Array[]
+  /** Hands over the column's bytes, piece after piece: each may be overwritten behind its call. */
+  pack(values: Values, put: Put): void
   unpack(from: ColumnReader, rows: number): Values
 }
 
@@ -22,7 +26,7 @@ function numbers<Values extends NumberArray>(ctor: NumberArrayCtor<Values>): Col
   return {
     rowBytes: ctor.BYTES_PER_ELEMENT,
     rowsOf: (values) => values.length,
-    pack: (values) => [bytesOfArray(deltaOf(values))],
+    pack: (values, put) => put(deltaOf(values)),
     unpack: (from, rows) => undoDelta(from.array(ctor, rows)),
   }
 }
@@ -32,7 +36,7 @@ function plainNumbers<Values extends NumberArray>(ctor: NumberArrayCtor<Values>)
   return {
     rowBytes: ctor.BYTES_PER_ELEMENT,
     rowsOf: (values) => values.length,
-    pack: (values) => [bytesOfArray(values)],
+    pack: (values, put) => put(bytesOfArray(values)),
     unpack: (from, rows) => from.array(ctor, rows),
   }
 }
@@ -42,8 +46,15 @@ function numbersByPlanes<Values extends NumberArray>(ctor: NumberArrayCtor<Value
   return {
     rowBytes: width,
     rowsOf: (values) => values.length,
-    pack: (values) => [toPlanes(bytesOfArray(values), width)],
-    unpack: (from, rows) => new ctor(fromPlanes(from.array(Uint8Array, rows * width), width).buffer, 0, rows),
+    pack: (values, put) => put(toPlanes(bytesOfArray(values), width, scratchOf(values.byteLength))),
+    unpack(from, rows) {
+      const packed = from.bytes(rows * width)
+      const planes = scratchOf(packed.length) // where words lie as words
+      planes.set(packed)
+      const values = from.room(ctor, rows)
+      fromPlanes(planes, width, bytesOfArray(values))
+      return values
+    },
   }
 }
 
@@ -52,7 +63,7 @@ function fixedBytes(width: number): ColumnCodec<Uint8Array> {
   return {
     rowBytes: width,
     rowsOf: (values) => values.length / width,
-    pack: (values) => [values],
+    pack: (values, put) => put(values),
     unpack: (from, rows) => from.array(Uint8Array, rows * width),
   }
 }
@@ -63,7 +74,13 @@ const lengths = numbers(Uint32Array)
 const variableBytes: ColumnCodec<readonly Uint8Array[]> = {
   rowBytes: undefined,
   rowsOf: (values) => values.length,
-  pack: (values) => [...lengths.pack(Uint32Array.from(values, (value) => value.length)), ...values],
+  pack(values, put) {
+    lengths.pack(
+      Uint32Array.from(values, (value) => value.length),
+      put,
+    )
+    values.forEach(put)
+  },
   unpack(from, rows) {
     const lengthOf = lengths.unpack(from, rows)
     const all = from.array(
@@ -88,15 +105,15 @@ const UINT256_END = 1n << 256n
 const uint256: ColumnCodec<readonly bigint[]> = {
   rowBytes: UINT256_WORDS * BigUint64Array.BYTES_PER_ELEMENT,
   rowsOf: (values) => values.length,
-  pack(values) {
+  pack(values, put) {
     for (const value of values) {
       if (value < 0n || value >= UINT256_END) throw new RangeError(`${value} is no unsigned integer of 256 bits`)
     }
-    return Array.from({ length: UINT256_WORDS }, (_, word) => {
+    for (let word = 0; word < UINT256_WORDS; word++) {
       const shift = BigInt(word) * WORD_BITS
       // The array takes the lowest 64 bits of what is put into it.
-      return bytesOfArray(BigUint64Array.from(values, (value) => value >> shift))
-    })
+      put(bytesOfArray(BigUint64Array.from(values, (value) => value >> shift)))
+    }
   },
   unpack(from, rows) {
     const words = Array.from({ length: UINT256_WORDS }, () => from.array(BigUint64Array, rows))
@@ -129,21 +146,20 @@ export type ColumnsOf<L extends Layout> = {
   readonly [Name in keyof L]: ReturnType<(typeof COLUMN_CODECS)[L[Name]]['unpack']>
 }
 
-/** Number of rows, and the bytes of the columns in the order of the layout. Throws when lengths differ. */
-export function packColumns<L extends Layout>(
-  layout: L,
-  columns: ColumnsOf<L>,
-): { readonly rows: number; readonly bytes: readonly Uint8Array[] } {
+/**
+ * Hands over the bytes of the columns in the order of the layout, piece after piece, each of which may be overwritten behind its call. Gives the
+ * number of rows; throws when lengths differ.
+ */
+export function packColumns<L extends Layout>(layout: L, columns: ColumnsOf<L>, put: Put): number {
   let rows: number | undefined
-  const bytes: Uint8Array[] = []
   for (const name of Object.keys(layout) as (keyof L & string)[]) {
     const codec: ColumnCodec<unknown> = COLUMN_CODECS[layout[name] as ColumnType]
     const found = codec.rowsOf(columns[name])
     rows ??= found
     if (found !== rows) throw new RangeError(`column ${name} has ${found} rows, expected ${rows}`)
-    for (const piece of codec.pack(columns[name])) bytes.push(piece)
+    codec.pack(columns[name], put)
   }
-  return { rows: rows ?? 0, bytes }
+  return rows ?? 0
 }
 
 /** How many bytes so many rows are packed to; undefined where that differs. */
@@ -192,18 +208,30 @@ class ColumnReader {
 
   constructor(bytes: Uint8Array, columns: number) {
     this.#bytes = bytes
-    this.#memory = new Uint8Array(bytes.length + ALIGNMENT * ARRAYS_PER_COLUMN_MAX * columns)
+    this.#memory = lend(Uint8Array, bytes.length + ALIGNMENT * ARRAYS_PER_COLUMN_MAX * columns)
   }
 
   /** The next bytes as a typed array, free of those that they come from. */
-  array<Values>(ctor: NumberArrayCtor<Values>, length: number): Values {
+  array<Values extends NumberArray>(ctor: NumberArrayCtor<Values>, length: number): Values {
+    const bytes = this.bytes(length * ctor.BYTES_PER_ELEMENT)
+    const values = this.room(ctor, length)
+    bytesOfArray(values).set(bytes)
+    return values
+  }
+
+  /** The next bytes, where they are. */
+  bytes(length: number): Uint8Array {
     const from = this.#at
-    const to = from + length * ctor.BYTES_PER_ELEMENT
+    const to = from + length
     if (to > this.#bytes.length) throw new AppError('undecodable', `packed event is short of column ${this.column}`)
-    const begin = this.#end
-    this.#memory.set(this.#bytes.subarray(from, to), begin)
     this.#at = to
-    this.#end = begin + Math.ceil((to - from) / ALIGNMENT) * ALIGNMENT
+    return this.#bytes.subarray(from, to)
+  }
+
+  /** Memory for the column's values, whatever it holds. */
+  room<Values>(ctor: NumberArrayCtor<Values>, length: number): Values {
+    const begin = this.#end
+    this.#end = begin + Math.ceil((length * ctor.BYTES_PER_ELEMENT) / ALIGNMENT) * ALIGNMENT
     return new ctor(this.#memory.buffer as ArrayBuffer, begin, length)
   }
 
@@ -218,12 +246,21 @@ function bytesOfArray(column: NumberArray): Uint8Array {
   return new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
 }
 
-/** Differences wrap at the column's width, as do the sums that undo them. */
-function deltaOf(column: NumberArray): NumberArray {
-  const delta = column.slice()
-  switch (delta.BYTES_PER_ELEMENT) {
+/** What a column is packed in, until the next one is: let go each time, it would be as much memory again as the columns. */
+let scratch = new ArrayBuffer(0)
+
+function scratchOf(bytes: number): Uint8Array {
+  if (bytes > scratch.byteLength) scratch = new ArrayBuffer(Math.max(bytes, 2 * scratch.byteLength))
+  return new Uint8Array(scratch, 0, bytes)
+}
+
+/** In the scratch. Differences wrap at the column's width, as do the sums that undo them. */
+function deltaOf(column: NumberArray): Uint8Array {
+  const delta = scratchOf(column.byteLength)
+  delta.set(bytesOfArray(column))
+  switch (column.BYTES_PER_ELEMENT) {
     case 1:
-      deltaOfBytes(bytesOfArray(delta))
+      deltaOfBytes(delta)
       break
     case 4:
       deltaOfWords(wordsOf(delta))

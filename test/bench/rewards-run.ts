@@ -61,8 +61,13 @@ const log: Log = {
   error: (_, message) => void process.stderr.write(`${message}\n`),
 }
 
-/** Who is tracked, and who they are: as in a log whose program was started again. */
-async function track(eventLog: EventLog, { tracked, ...size }: RewardsSize): Promise<void> {
+function fileOfLog(directory: string): string {
+  return join(directory, 'event-log.sqlite')
+}
+
+/** Who is tracked, and who they are: as in a log whose program was started again. In a process of its own, whose memory is no part of what is measured. */
+async function track({ tracked, ...size }: RewardsSize, directory: string): Promise<void> {
+  await using eventLog = await openSqliteEventLog({ file: fileOfLog(directory) })
   const active = activeIndices({ ...size, epochs: size.measured })
   const indices = Uint32Array.from(
     { length: tracked },
@@ -100,11 +105,10 @@ interface Ports {
 }
 
 async function measure(size: RewardsSize, node: NodeProcess, directory: string): Promise<RewardsFigures> {
-  await using eventLog = await openSqliteEventLog({ file: join(directory, 'event-log.sqlite') })
+  await using eventLog = await openSqliteEventLog({ file: fileOfLog(directory) })
   await using warehouse = await openWarehouse({ directory: join(directory, 'warehouse') })
   await migrate(warehouse, await readMigrations())
   await using jobQueue = await openSqliteJobQueue({ file: join(directory, 'jobs.sqlite') })
-  await track(eventLog, size)
   const ports = { eventLog, warehouse, jobQueue }
   const seconds = await follow(size, node, ports)
   await refuseUnexplained(warehouse, WARM_UP_EPOCHS + size.measured)
@@ -198,26 +202,39 @@ function maxRssMb(): number {
   return process.resourceUsage().maxRSS / 1_024
 }
 
-// As the program does: what it wants of Node is a part of what it takes.
-prepareRuntime()
-const size = JSON.parse(process.argv[2] ?? '{}') as RewardsSize
-const directory = await mkdtemp(join(tmpdir(), 'bench-rewards-'))
-const chain: StateChainSize = {
-  registry: size.registry,
-  active: size.active,
-  epochs: WARM_UP_EPOCHS + size.measured,
+/** Runs this file again, in a process that fills the log. */
+async function fillLog(size: RewardsSize, directory: string): Promise<void> {
+  const [code] = await once(fork(import.meta.filename, [JSON.stringify(size), directory]), 'exit')
+  if (code !== 0) throw new Error(`the log was not filled: exit code ${code}`)
 }
-const child = fork(join(import.meta.dirname, 'states/node.ts'), [JSON.stringify(chain)])
-const ended = once(child, 'exit').then(([code]) => {
-  throw new Error(`the node ended with exit code ${code}`)
-})
-ended.catch(() => {}) // expected in the end
-try {
-  const [url] = (await Promise.race([once(child, 'message'), ended])) as [string]
-  const figures = await measure(size, { url, finalize: (epoch) => void child.send(epoch) }, directory)
-  process.send?.(figures)
-} finally {
-  child.kill()
-  await rm(directory, { recursive: true, force: true })
+
+const [, , sizeText = '{}', toFill] = process.argv
+const size = JSON.parse(sizeText) as RewardsSize
+if (toFill === undefined) await run()
+else await track(size, toFill)
+
+async function run(): Promise<void> {
+  // As the program does: what it wants of Node is a part of what it takes.
+  prepareRuntime()
+  const directory = await mkdtemp(join(tmpdir(), 'bench-rewards-'))
+  const chain: StateChainSize = {
+    registry: size.registry,
+    active: size.active,
+    epochs: WARM_UP_EPOCHS + size.measured,
+  }
+  const child = fork(join(import.meta.dirname, 'states/node.ts'), [JSON.stringify(chain)])
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`the node ended with exit code ${code}`)
+  })
+  ended.catch(() => {}) // expected in the end
+  try {
+    const [url] = (await Promise.race([once(child, 'message'), ended])) as [string]
+    await fillLog(size, directory)
+    const figures = await measure(size, { url, finalize: (epoch) => void child.send(epoch) }, directory)
+    process.send?.(figures)
+  } finally {
+    child.kill()
+    await rm(directory, { recursive: true, force: true })
+  }
+  process.disconnect?.()
 }
-process.disconnect?.()

@@ -102,6 +102,34 @@ test('SQLite: what a consumer is given is on the disk, all that there is at once
   ])
 })
 
+test('SQLite: the memory of large events is gone behind their batch, and their bytes come whole to the next group', async () => {
+  const directory = await newDirectory()
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  await using log = await openSqliteEventLog({ file: join(directory, 'events.db') })
+  const data = new Uint8Array(300_000).fill(7)
+  await log.append('beacon.blocks', [
+    { ...event('large', 'k'), data },
+    { ...event('small', 'k'), data: Uint8Array.of(1, 2) },
+  ])
+  const given: StoredEvent[] = []
+  const consume = async (group: string) => {
+    const stop = new AbortController()
+    const sums: number[] = []
+    const handle = async (batch: readonly StoredEvent[]) => {
+      given.push(...batch)
+      sums.push(...batch.map(({ event }) => event.data.reduce((sum, byte) => sum + byte, 0)))
+      stop.abort()
+    }
+    await log.consume({ topic: 'beacon.blocks', group, maxBatch: 10, signal: stop.signal, handle })
+    return sums
+  }
+  const first = await consume('one')
+  expect(first).toEqual([7 * 300_000, 3])
+  expect(await consume('other')).toEqual(first)
+  expect(given.map(({ event }) => event.data.length > 0)).toEqual([false, true, false, true])
+  expect(data.length).toBe(300_000)
+})
+
 test('SQLite: a log whose journal is no longer there is read all the same', async () => {
   const directory = await newDirectory()
   onTestFinished(() => rm(directory, { recursive: true, force: true }))

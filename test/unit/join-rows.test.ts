@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { joinRows, noRows, type TableRows, textColumn } from '../../processors/loop/rows.ts'
+import { giveBackRows, joinRows, noRows, type TableRows, textColumn } from '../../processors/loop/rows.ts'
 import { CODED_TEXTS_MAX, CodedTexts } from '../../schemas/tables/coded-texts.ts'
 
 const rows = (x: TableRows['columns'][string]): TableRows => ({ table: 'nft_transfers', columns: { x } })
@@ -35,6 +35,28 @@ describe('rows of one table', () => {
     const bytes = joined([rows(Buffer.from([1, 2])), rows(Uint8Array.of(3))])
     expect(bytes).toEqual(Uint8Array.of(1, 2, 3))
     expect(joined([rows(Uint16Array.of(1)), rows(Uint16Array.of(2))])).toEqual(Uint16Array.of(1, 2))
+  })
+
+  test('give their memory back where they were copied, and where they were written; what stands in the joined rows stays', () => {
+    const count = 200_000
+    const numbers = () => ({ x: new Uint32Array(count), y: textColumn(count, 'a') })
+    const [one, other, alone] = [numbers(), numbers(), numbers()]
+    const parts = [one, other].map((columns): TableRows => ({ table: 'nft_transfers', columns }))
+    const all: readonly TableRows[] = [...parts, { table: 'deposits', columns: alone }]
+    const lengths = () => [one, other, alone].flatMap(({ x, y }) => [x.length, y.length])
+    const rows = joinRows(all)
+    const joinedLengths = () => rows.map(({ columns }) => Object.values(columns).map(({ length }) => length))
+    giveBackRows(all, rows)
+    expect(lengths()).toEqual([0, 0, 0, 0, count, count])
+    expect(joinedLengths()).toEqual([
+      [2 * count, 2 * count],
+      [count, count],
+    ])
+    giveBackRows(rows)
+    expect(joinedLengths()).toEqual([
+      [0, 0],
+      [0, 0],
+    ])
   })
 
   test('are left out where there are none', () => {

@@ -1,3 +1,4 @@
+import { lendZeros } from '../../memory.ts'
 import type { ReplayedBalances } from './effects.ts'
 import { type ChainRules, type ForkRules, INCREMENT_GWEI, INCREMENTS_MAX } from './fork-rules.ts'
 import {
@@ -34,7 +35,7 @@ export interface AttestationDeltas {
 
 /** Of a transition that rewards nobody; a value per validator. */
 export function noDeltas(validators: number): AttestationDeltas {
-  const zeros = () => new Float64Array(validators)
+  const zeros = () => lendZeros(Float64Array, validators)
   return { sourceGwei: zeros(), targetGwei: zeros(), headGwei: zeros(), inactivityGwei: zeros(), idealGwei: 0 }
 }
 

@@ -1,8 +1,8 @@
+import { giveBack, lendZeros } from '../../memory.ts'
 import type { BlockAttestation, BlockOperations, BlockWithdrawal, ConsolidationRequest } from './block-operations.ts'
 import { Committees } from './committees.ts'
 import type { ReplayedBalances } from './effects.ts'
 import { type ChainRules, type ForkRules, INCREMENT_GWEI, isFrom, type QueueRules } from './fork-rules.ts'
-import { giveBack } from './given-back.ts'
 import type { Newcomers } from './newcomers.ts'
 import {
   activeIncrements,
@@ -63,10 +63,10 @@ export class BlockReplay {
   constructor(parts: BlockReplayParts) {
     const { before, after, epoch, rules } = parts
     this.#parts = parts
-    this.#previousParticipation = new Uint8Array(after.validators)
+    this.#previousParticipation = lendZeros(Uint8Array, after.validators)
     this.#previousParticipation.set(parts.previousParticipation)
-    this.#currentParticipation = new Uint8Array(after.validators)
-    this.#slashed = new Uint8Array(after.validators)
+    this.#currentParticipation = lendZeros(Uint8Array, after.validators)
+    this.#slashed = lendZeros(Uint8Array, after.validators)
     this.#slashed.set(before.slashed)
     const total = activeIncrements(after, epoch)
     this.#perIncrement = baseRewardPerIncrement(rules.baseRewardFactor, total, INCREMENT_GWEI)

@@ -1,7 +1,7 @@
 import { unshuffleList } from '@chainsafe/swap-or-not-shuffle'
+import { giveBack } from '../../memory.ts'
 import { sha256 } from '../signing-root.ts'
 import type { ChainRules } from './fork-rules.ts'
-import { giveBack } from './given-back.ts'
 import { isActive, type StateColumns } from './state-columns.ts'
 
 /** Domains of `get_seed` (consensus-specs, phase0). */

@@ -1,4 +1,5 @@
 import type { BalanceEffectKind } from '../../events/balance-effects.ts'
+import { lend } from '../../memory.ts'
 
 /** Consensus rewards of a block's proposer, by what it included. */
 export const PROPOSER_KINDS = [
@@ -48,8 +49,9 @@ export class ReplayedBalances {
 
   /** As they stand before; validators that came later begin with nothing. */
   constructor(before: Float64Array, validators: number) {
-    this.gwei = new Float64Array(validators)
+    this.gwei = lend(Float64Array, validators)
     this.gwei.set(before)
+    this.gwei.fill(0, before.length)
   }
 
   /** Adds an amount, or takes one away as far as there is any (consensus-specs: decrease_balance stops at 0); what was applied. */

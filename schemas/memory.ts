@@ -1,0 +1,107 @@
+// Memory of columns that come and go with every epoch. Left to the garbage collector, those of several epochs would lie there, and it would go
+// over everything else to find them.
+
+/** Smaller columns have memory of their own. */
+export const LENT_BYTES_MIN = 1 << 14
+/** Memory to lend has a multiple of it: lists grow by some in every epoch. */
+const LENT_STEP_BYTES = 1 << 14
+/** Of a larger one, multiples of so many parts of it. */
+const LENT_PARTS = 16
+/** What is kept to be lent again, of this thread: more than two states of mainnet take. */
+const FREE_BYTES_MAX = 512 << 20
+
+export interface ColumnCtor<Column> {
+  new (length: number): Column
+  new (buffer: ArrayBuffer, byteOffset: number, length: number): Column
+  readonly BYTES_PER_ELEMENT: number
+}
+
+/** Memories that are lent, and those that nobody has, the smallest first. */
+const lent = new WeakSet<ArrayBufferLike>()
+const free: ArrayBuffer[] = []
+let freeBytes = 0
+
+/** A column in memory that was given back before, where some of it fits: its values are whatever that has. */
+export function lend<Column>(ctor: ColumnCtor<Column>, length: number): Column {
+  const bytes = length * ctor.BYTES_PER_ELEMENT
+  if (bytes < LENT_BYTES_MIN) return new ctor(length)
+  const memory = takeFree(bytes) ?? new ArrayBuffer(roomFor(bytes))
+  lent.add(memory)
+  return new ctor(memory, 0, length)
+}
+
+/** As `lend`, of zeros. */
+export function lendZeros<Column extends ArrayBufferView>(ctor: ColumnCtor<Column>, length: number): Column {
+  const column = lend(ctor, length)
+  new Uint8Array(column.buffer, column.byteOffset, column.byteLength).fill(0)
+  return column
+}
+
+function roomFor(bytes: number): number {
+  const step = Math.max(1, Math.floor(bytes / LENT_PARTS / LENT_STEP_BYTES)) * LENT_STEP_BYTES
+  return Math.ceil(bytes / step) * step
+}
+
+/** The smallest that fits and is not twice as large; where there is none, what has become too small goes in its stead. */
+function takeFree(bytes: number): ArrayBuffer | undefined {
+  const at = free.findIndex(({ byteLength }) => byteLength >= bytes)
+  const place = at === -1 ? free.length : at
+  const found = free[place]
+  if (found !== undefined && found.byteLength <= 2 * bytes + LENT_STEP_BYTES) return removeFree(place)
+  const below = free[place - 1]
+  if (below !== undefined && 2 * below.byteLength >= bytes) removeFree(place - 1).transfer(0)
+  return undefined
+}
+
+function removeFree(place: number): ArrayBuffer {
+  const [memory] = free.splice(place, 1) as [ArrayBuffer]
+  freeBytes -= memory.byteLength
+  return memory
+}
+
+/** Its views are empty afterwards: what still has one sees nothing of who is lent the memory next. */
+function keepFree(memory: ArrayBuffer): void {
+  lent.delete(memory)
+  const moved = memory.transfer()
+  if (freeBytes + moved.byteLength > FREE_BYTES_MAX) {
+    moved.transfer(0)
+    return
+  }
+  const at = free.findIndex(({ byteLength }) => byteLength >= moved.byteLength)
+  free.splice(at === -1 ? free.length : at, 0, moved)
+  freeBytes += moved.byteLength
+}
+
+/** Memories that many views of different owners lie in. */
+const shared = new WeakSet<ArrayBufferLike>()
+
+/** Has a memory stay whatever is given back that lies in it: it is handed out in slices. Node's own pool for small buffers is known. */
+export function keepShared(memory: ArrayBuffer): void {
+  shared.add(memory)
+}
+
+/**
+ * Gives back the memory of columns, which are empty afterwards: to be called by their only owner, behind the last that is read of them. A
+ * column that is a part of another memory stays, unless it was lent.
+ */
+export function giveBack(columns: readonly (Uint8Array | Uint16Array | Uint32Array | Float64Array)[]): void {
+  for (const { buffer, byteLength } of columns) {
+    if (byteLength === 0 || !(buffer instanceof ArrayBuffer)) continue
+    if (lent.has(buffer)) keepFree(buffer)
+    else if (byteLength === buffer.byteLength) buffer.transfer(0)
+  }
+}
+
+/**
+ * Gives back the memories that views lie in, each as a whole, but for small ones, shared ones, and those that `kept` lie in as well: every view
+ * into them is empty afterwards. To be called by their only owner, who has all of these views.
+ */
+export function giveBackWhole(views: Iterable<ArrayBufferView>, kept: Iterable<ArrayBufferView> = []): void {
+  const stay = new Set<ArrayBufferLike>()
+  for (const { buffer } of kept) stay.add(buffer)
+  for (const { buffer } of views) {
+    if (!(buffer instanceof ArrayBuffer) || stay.has(buffer)) continue
+    if (lent.has(buffer)) keepFree(buffer)
+    else if (buffer.byteLength > Buffer.poolSize && !shared.has(buffer)) buffer.transfer(0)
+  }
+}
