@@ -45,6 +45,31 @@ test('a merge in this process ends soon when it is told to, and others go on', a
   expect(await parts()).toBe(1)
 })
 
+test('a merge of rows that have a second order gathers few of them at once, and an insert as many as ever', async () => {
+  // In a folder whose name says something to those who read settings.
+  await using warehouse = await openWarehouse({ directory: join(folder, "a & <b> 'c'") })
+  await warehouse.command(
+    'CREATE TABLE rows (x UInt64, text String, v UInt8, PROJECTION other (SELECT * ORDER BY text)) ENGINE = ReplacingMergeTree(v) ' +
+      "ORDER BY x SETTINGS deduplicate_merge_projection_mode = 'rebuild'",
+  )
+  for (let part = 0; part < 2; part++)
+    await warehouse.command('INSERT INTO rows SELECT rand64(), repeat(hex(rand64()), 12), 1 FROM numbers(600000)')
+  const parts = await warehouse.query("SELECT rows FROM system.parts WHERE active AND table = 'rows'")
+  expect(parts).toHaveLength(2)
+  let isOver = false
+  const merging = warehouse.merge('rows', 'all', new AbortController().signal).finally(() => {
+    isOver = true
+  })
+  let bytesMax = 0
+  while (!isOver) {
+    const sql = "SELECT memory_usage AS bytes FROM system.merges WHERE table = 'rows'"
+    for (const { bytes } of await warehouse.query<{ bytes: string }>(sql)) bytesMax = Math.max(bytesMax, Number(bytes))
+  }
+  await merging
+  expect(bytesMax).toBeGreaterThan(0)
+  expect(bytesMax).toBeLessThan(250e6)
+})
+
 describe('the directory of a warehouse in this process', () => {
   /** A process that inserts batches of 100 rows for ever and says so after each one. */
   function startInserter(directory: string): { child: ChildProcess; lines: AsyncIterable<string> } {
