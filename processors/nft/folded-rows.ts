@@ -1,7 +1,7 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { TOKEN_STANDARDS, TRANSFER_EVENTS } from '../../schemas/eth/nft-transfers.ts'
 import { TOTAL_KINDS, TRANSFER_LISTS } from '../../schemas/tables/nft.ts'
-import { insertAll, joinRows, type TableRows } from '../loop/rows.ts'
+import { giveBackRows, insertAll, joinRows, type TableRows } from '../loop/rows.ts'
 import { GrowingRows } from './growing-rows.ts'
 import { ODD_TRANSFERS } from './odd-transfers.ts'
 
@@ -88,7 +88,7 @@ export class FoldedRows {
     for (const form of FORMS) {
       if (this[form].rows < this.#rowsMax) continue
       await this.#written([form])
-      const writing = insertAll(this.#warehouse, joinRows(this.#take(form, fold)))
+      const writing = this.#write(this.#take(form, fold))
       this.#writing.set(form, writing)
       // Whoever writes next, or ends, is told.
       writing.catch(() => {})
@@ -98,7 +98,13 @@ export class FoldedRows {
   /** Resolves when all is in the tables. */
   async end(fold: Fold): Promise<void> {
     await this.#written(FORMS)
-    await insertAll(this.#warehouse, joinRows(FORMS.flatMap((form) => this.#take(form, fold))))
+    await this.#write(FORMS.flatMap((form) => this.#take(form, fold)))
+  }
+
+  async #write(taken: readonly TableRows[]): Promise<void> {
+    const rows = joinRows(taken)
+    await insertAll(this.#warehouse, rows)
+    giveBackRows(rows, taken)
   }
 
   /** Resolves when what was taken of these forms is in the tables: their memory is free. */
