@@ -5,6 +5,8 @@ import type { RecordHasher } from './record-hasher.ts'
 
 /** So many levels above the leaves lie the lowest nodes that are kept: those between them are hashed again. */
 const GROUP_DEPTH_MAX = 4
+/** The same above records, whose roots take more hashes each than the nodes above them. */
+const RECORDS_GROUP_DEPTH_MAX = 2
 /** What is hashed at once stays in the processor's caches. */
 const BATCH_CHUNKS = 2048
 /** Room for so many more leaves at a time: lists grow by some in every epoch. */
@@ -16,7 +18,8 @@ const SPARSE = 8
 
 /**
  * Root of a list or vector by what is left of the one before: entries are compared, and where none of a group differs, its node stays. The
- * leaves are chunks of the bytes, or the roots of records, of which 32 bytes each are kept.
+ * leaves are chunks of the bytes, or the roots of records: 32 bytes of each are kept besides where records are compared, but not where they are
+ * marked, because these are many and few of them change.
  */
 export class KeptTree {
   readonly #depth: number
@@ -35,7 +38,7 @@ export class KeptTree {
   /** `depth` is that of the tree, by what its type has room for. */
   constructor(depth: number, records?: RecordHasher) {
     this.#depth = depth
-    this.#groupDepth = Math.min(depth, GROUP_DEPTH_MAX)
+    this.#groupDepth = Math.min(depth, records === undefined ? GROUP_DEPTH_MAX : RECORDS_GROUP_DEPTH_MAX)
     this.#records = records
     this.#width = records?.recordBytes ?? CHUNK_BYTES
     this.#rows = Array.from({ length: depth - this.#groupDepth + 1 }, () => new Uint8Array(0))
@@ -50,46 +53,38 @@ export class KeptTree {
     const moved = this.#moved(before, now)
     const changed = this.#changedGroups(moved === 0 ? before : Buffer.alloc(0), now)
     if (changed.length === 0 && before.length === now.length && this.#root !== undefined) return this.#root
+    const leaves = Math.ceil(now.length / this.#width)
+    if (this.#records === undefined) return this.#hash(leaves, changed, (batch, some) => this.#copy(now, batch, some))
+    this.#recordRoots = withRoom(this.#recordRoots, leaves * CHUNK_BYTES)
+    this.#recordRoots.copyWithin(0, moved * CHUNK_BYTES)
     const shifted = before.subarray(moved * this.#width)
-    const isOther = (index: number) => differ(shifted, now, index * this.#width, this.#width)
-    return this.#hash(now, { moved, changed, isOther })
+    const others = this.#indices(changed, leaves).filter((index) =>
+      differ(shifted, now, index * this.#width, this.#width),
+    )
+    this.#records.hashInto(now, others, this.#recordRoots, others)
+    const roots = this.#recordRoots.subarray(0, leaves * CHUNK_BYTES)
+    return this.#hash(leaves, changed, (batch, some) => this.#copy(roots, batch, some))
   }
 
   /**
    * Root of the tree over records that have been written over those of the last call: `marks` has a byte for each, which is not 0 where the
-   * record is another one since, and is 0 afterwards. The others must be those of then.
+   * record is another one since, and is 0 afterwards. The others must be those of then. A tree has its roots by this or by `rootOf`, never by both.
    */
   rootOfMarked(now: Buffer, marks: Uint8Array): Uint8Array {
+    const records = this.#records
+    if (records === undefined) throw new TypeError('what is marked are records')
     const [count, known] = [now.length / this.#width, this.#marked]
     const changed = this.#markedGroups(marks, count)
+    // Only the last group may have room left, so the records of some groups lie in their order.
+    const fill = (batch: Uint8Array, some: readonly number[]) =>
+      records.hashInto(now, this.#indices(some, count), batch)
     const root =
       changed.length === 0 && known === count && this.#root !== undefined
         ? this.#root
-        : this.#hash(now, { moved: 0, changed, isOther: (index) => index >= known || marks[index] !== 0 })
+        : this.#hash(count, changed, fill)
     marks.fill(0, 0, count)
     this.#marked = count
     return root
-  }
-
-  #hash(
-    now: Buffer,
-    {
-      moved,
-      changed,
-      isOther,
-    }: { readonly moved: number; readonly changed: readonly number[]; readonly isOther: (index: number) => boolean },
-  ): Uint8Array {
-    const leaves = Math.ceil(now.length / this.#width)
-    if (this.#records !== undefined) {
-      this.#recordRoots = withRoom(this.#recordRoots, leaves * CHUNK_BYTES)
-      this.#recordRoots.copyWithin(0, moved * CHUNK_BYTES)
-      this.#hashRecords(this.#records, now, changed, isOther)
-    }
-    this.#hashGroups(this.#records === undefined ? now : this.#recordRoots.subarray(0, leaves * CHUNK_BYTES), changed)
-    const groups = Math.ceil(leaves / this.#groupLeaves)
-    this.#root = this.#climb(groups, changed)
-    this.#groups = groups
-    return this.#root
   }
 
   get #groupLeaves(): number {
@@ -128,44 +123,49 @@ export class KeptTree {
     return groups
   }
 
-  #hashRecords(
-    records: RecordHasher,
-    now: Buffer,
-    groups: readonly number[],
-    isOther: (index: number) => boolean,
-  ): void {
-    const batch = new Uint32Array(BATCH_CHUNKS)
+  /** Numbers of the entries of groups, of so many in all. */
+  #indices(groups: readonly number[], count: number): Uint32Array {
+    const size = this.#groupLeaves
+    const indices = new Uint32Array(groups.length * size)
     let filled = 0
-    const count = now.length / this.#width
-    for (const group of groups) {
-      const end = Math.min(count, (group + 1) * this.#groupLeaves)
-      for (let index = group * this.#groupLeaves; index < end; index++) {
-        if (!isOther(index)) continue
-        batch[filled++] = index
-        if (filled < batch.length) continue
-        records.hashInto(now, batch, this.#recordRoots)
-        filled = 0
-      }
-    }
-    records.hashInto(now, batch.subarray(0, filled), this.#recordRoots)
+    for (const group of groups)
+      for (let index = group * size; index < Math.min(count, (group + 1) * size); index++) indices[filled++] = index
+    return indices.subarray(0, filled)
   }
 
-  #hashGroups(leaves: Uint8Array, groups: readonly number[]): void {
+  #copy(leaves: Uint8Array, batch: Uint8Array, groups: readonly number[]): void {
     const bytes = CHUNK_BYTES * this.#groupLeaves
-    const row = this.#roomAt(0, Math.ceil(leaves.length / bytes))
+    groups.forEach((group, place) => {
+      batch.set(leaves.subarray(group * bytes, (group + 1) * bytes), place * bytes)
+    })
+  }
+
+  /**
+   * The root above so many leaves, of which those of some groups are others than before: `fill` puts these one after the other into zeros, some
+   * groups at a time.
+   */
+  #hash(
+    leaves: number,
+    changed: readonly number[],
+    fill: (batch: Uint8Array, groups: readonly number[]) => void,
+  ): Uint8Array {
+    const groups = Math.ceil(leaves / this.#groupLeaves)
+    const bytes = CHUNK_BYTES * this.#groupLeaves
+    const row = this.#roomAt(0, groups)
     const atOnce = BATCH_CHUNKS / this.#groupLeaves
-    const batch = new Uint8Array(Math.min(atOnce, groups.length) * bytes)
-    for (let from = 0; from < groups.length; from += atOnce) {
-      const some = groups.slice(from, from + atOnce)
+    const batch = new Uint8Array(Math.min(atOnce, changed.length) * bytes)
+    for (let from = 0; from < changed.length; from += atOnce) {
+      const some = changed.slice(from, from + atOnce)
       batch.fill(0)
-      some.forEach((group, i) => {
-        batch.set(leaves.subarray(group * bytes, (group + 1) * bytes), i * bytes)
-      })
+      fill(batch, some)
       const nodes = hashUp(batch.subarray(0, some.length * bytes), this.#groupDepth)
-      some.forEach((group, i) => {
-        row.set(nodes.subarray(i * CHUNK_BYTES, (i + 1) * CHUNK_BYTES), group * CHUNK_BYTES)
+      some.forEach((group, place) => {
+        row.set(nodes.subarray(place * CHUNK_BYTES, (place + 1) * CHUNK_BYTES), group * CHUNK_BYTES)
       })
     }
+    this.#root = this.#climb(groups, changed)
+    this.#groups = groups
+    return this.#root
   }
 
   /** The root above so many groups, of which these are others than before. */

@@ -50,10 +50,10 @@ export class RecordHasher {
   }
 
   /**
-   * Puts the roots of the records of these numbers to their places among `roots` (32 bytes each). Throws AppError `node_malformed` for a
-   * boolean that is neither 0 nor 1.
+   * Puts the roots of the records of these numbers among `roots` (32 bytes each): one after the other, or to these places. Throws AppError
+   * `node_malformed` for a boolean that is neither 0 nor 1.
    */
-  hashInto(records: Uint8Array, indices: Uint32Array, roots: Uint8Array): void {
+  hashInto(records: Uint8Array, indices: Uint32Array, roots: Uint8Array, places?: Uint32Array): void {
     for (let from = 0; from < indices.length; from += BATCH_RECORDS) {
       const batch = indices.subarray(from, from + BATCH_RECORDS)
       this.#fields.forEach((field, place) => {
@@ -65,9 +65,7 @@ export class RecordHasher {
       // Not in place: the zeros among the leaves are needed again.
       hasher.hashInto(this.#leaves.subarray(0, parents.length * 2), parents)
       const hashed = hashUp(parents, this.#depth - 1)
-      batch.forEach((index, i) => {
-        copyChunk(hashed, i, roots, index)
-      })
+      for (let i = 0; i < batch.length; i++) copyChunk(hashed, i, roots, places?.[from + i] ?? from + i)
     }
   }
 
