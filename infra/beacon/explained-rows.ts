@@ -19,7 +19,7 @@ export function toExplainedRows(
 ): Omit<ExplainedRows, 'proof' | 'differences'> {
   const indices = knownOf(set, after.validators)
   const isAsked = lendZeros(Uint8Array, after.validators)
-  for (const index of indices) isAsked[index] = 1
+  for (let row = 0; row < indices.length; row++) isAsked[indices[row] as number] = 1
   const gwei = (column: Float64Array) => new BigInt64Array(wordsOf(indices, column).buffer)
   const residuals = [...explained.residuals].filter(([index]) => isAsked[index] === 1)
   const rows = {
@@ -44,8 +44,15 @@ export function toExplainedRows(
   return rows
 }
 
-function knownOf(set: ValidatorSet, validators: number): Uint32Array {
-  return set.filter((index) => index < validators)
+/** Those of the set that the registry has, as a copy: the asker keeps the set. */
+function knownOf(set: ValidatorSet, validators: number): Uint32Array<ArrayBuffer> {
+  const known = new Uint32Array(set.length)
+  let count = 0
+  for (let place = 0; place < set.length; place++) {
+    const index = set[place] as number
+    if (index < validators) known[count++] = index
+  }
+  return count === known.length ? known : known.slice(0, count)
 }
 
 function cutOf({ slot, gwei }: ReplayedCut, set: ValidatorSet) {

@@ -46,9 +46,14 @@ export function lengthChunk(length: number): Uint8Array {
   return chunk
 }
 
-/** The nodes with an empty one after those of each tree that has an odd number of them. */
+/** Of the pairs of a level, until the next one is paired up: blocks have hundreds of transactions, and each a tree of many levels. */
+let room = new Uint8Array(0)
+
+/** The nodes with an empty one after those of each tree that has an odd number of them: there until the next call. */
 function pairUp(nodes: Uint8Array, counts: readonly number[], empty: Uint8Array): Uint8Array {
-  const pairs = new Uint8Array(counts.reduce((sum, count) => sum + count + (count & 1), 0) * CHUNK_BYTES)
+  const bytes = counts.reduce((sum, count) => sum + count + (count & 1), 0) * CHUNK_BYTES
+  if (bytes > room.length) room = new Uint8Array(2 * bytes)
+  const pairs = room.subarray(0, bytes)
   // Word by word: a call of `set` costs more than it copies here.
   const [from, to, pad] = [wordsOf(nodes), wordsOf(pairs), wordsOf(empty.slice())]
   let read = 0

@@ -196,7 +196,9 @@ export class ChainNode implements AsyncDisposable {
   async #whole(body: Body): Promise<Uint8Array> {
     const pieces: Uint8Array[] = []
     await this.#take(body, (piece) => void pieces.push(piece))
-    return Buffer.concat(pieces)
+    const whole = Buffer.concat(pieces)
+    giveBack(pieces.slice(0, -1)) // as in `readBy`
+    return whole
   }
 
   /** Hands over the pieces until they end, or one is the last that is wanted: then `take` is true. */
