@@ -9,6 +9,8 @@ const LENT_STEP_BYTES = 1 << 14
 const LENT_PARTS = 16
 /** What is kept to be lent again, of this thread: more than two states of mainnet take. */
 const FREE_BYTES_MAX = 512 << 20
+/** What nobody is lent for so long goes back to the system, at the latest after twice the time: at the head the next epoch comes minutes later. */
+export const IDLE_MS = 5_000
 
 export interface ColumnCtor<Column> {
   new (length: number): Column
@@ -16,10 +18,18 @@ export interface ColumnCtor<Column> {
   readonly BYTES_PER_ELEMENT: number
 }
 
-/** Memories that are lent, and those that nobody has, the smallest first. */
+/** Memory that nobody has, since a round of looks for what is idle. */
+interface FreeMemory {
+  readonly memory: ArrayBuffer
+  readonly round: number
+}
+
+/** Memories that are lent, and those that are free, the smallest first. */
 const lent = new WeakSet<ArrayBufferLike>()
-const free: ArrayBuffer[] = []
+const free: FreeMemory[] = []
 let freeBytes = 0
+let round = 0
+let isLookedFor = false
 
 /** A column in memory that was given back before, where some of it fits: its values are whatever that has. */
 export function lend<Column>(ctor: ColumnCtor<Column>, length: number): Column {
@@ -44,17 +54,22 @@ function roomFor(bytes: number): number {
 
 /** The smallest that fits and is not twice as large; where there is none, what has become too small goes in its stead. */
 function takeFree(bytes: number): ArrayBuffer | undefined {
-  const at = free.findIndex(({ byteLength }) => byteLength >= bytes)
-  const place = at === -1 ? free.length : at
-  const found = free[place]
+  const place = placeOf(bytes)
+  const found = free[place]?.memory
   if (found !== undefined && found.byteLength <= 2 * bytes + LENT_STEP_BYTES) return removeFree(place)
-  const below = free[place - 1]
+  const below = free[place - 1]?.memory
   if (below !== undefined && 2 * below.byteLength >= bytes) removeFree(place - 1).transfer(0)
   return undefined
 }
 
+/** Of the smallest free memory with so many bytes. */
+function placeOf(bytes: number): number {
+  const at = free.findIndex(({ memory }) => memory.byteLength >= bytes)
+  return at === -1 ? free.length : at
+}
+
 function removeFree(place: number): ArrayBuffer {
-  const [memory] = free.splice(place, 1) as [ArrayBuffer]
+  const [{ memory }] = free.splice(place, 1) as [FreeMemory]
   freeBytes -= memory.byteLength
   return memory
 }
@@ -67,13 +82,30 @@ function keepFree(memory: ArrayBuffer): void {
     moved.transfer(0)
     return
   }
-  const at = free.findIndex(({ byteLength }) => byteLength >= moved.byteLength)
-  free.splice(at === -1 ? free.length : at, 0, moved)
+  free.splice(placeOf(moved.byteLength), 0, { memory: moved, round })
   freeBytes += moved.byteLength
+  lookForIdle()
+}
+
+function lookForIdle(): void {
+  if (isLookedFor) return
+  isLookedFor = true
+  setTimeout(dropIdle, IDLE_MS).unref()
+}
+
+/** Lets go of what was free all through the round. */
+function dropIdle(): void {
+  for (let place = free.length - 1; place >= 0; place--)
+    if ((free[place] as FreeMemory).round < round) removeFree(place).transfer(0)
+  round++
+  isLookedFor = false
+  if (free.length > 0) lookForIdle()
 }
 
 /** Memories that many views of different owners lie in. */
 const shared = new WeakSet<ArrayBufferLike>()
+/** What is smaller stays, as it is soon collected. */
+const GIVEN_BYTES_MIN = 1 << 13
 
 /** Has a memory stay whatever is given back that lies in it: it is handed out in slices. Node's own pool for small buffers is known. */
 export function keepShared(memory: ArrayBuffer): void {
@@ -102,6 +134,11 @@ export function giveBackWhole(views: Iterable<ArrayBufferView>, kept: Iterable<A
   for (const { buffer } of views) {
     if (!(buffer instanceof ArrayBuffer) || stay.has(buffer)) continue
     if (lent.has(buffer)) keepFree(buffer)
-    else if (buffer.byteLength > Buffer.poolSize && !shared.has(buffer)) buffer.transfer(0)
+    else if (isOwn(buffer)) buffer.transfer(0)
   }
+}
+
+function isOwn(memory: ArrayBuffer): boolean {
+  const { byteLength } = memory
+  return byteLength >= GIVEN_BYTES_MIN && byteLength !== Buffer.poolSize && !shared.has(memory)
 }

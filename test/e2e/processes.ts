@@ -1,5 +1,6 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -7,11 +8,8 @@ import { readConfig } from '../../infra/config/config.ts'
 import { copyEmptyTables } from '../empty-warehouse.ts'
 import type { Command, Periods, Reply } from './devnet-process.ts'
 
-/**
- * As the scripts of package.json start the program: kafkajs asks for timers in the past, and Node says so; and what V8 drops in a quiet moment
- * is missed by who asks next (decision 66).
- */
-const NODE_OPTIONS = ['--no-memory-reducer', '--disable-warning=TimeoutNegativeWarning']
+/** How package.json's script starts the program: options of Node, and variables of what runs beneath it (decisions 61 and 66). */
+const START = startOf(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
 const MAIN = join(import.meta.dirname, '../../main.ts')
 const STOP_TIMEOUT_MS = 20_000
 /** Whether the program is ready costs it tens of milliseconds of a core, and most waiting is for seconds or minutes of history. */
@@ -96,13 +94,22 @@ export const FREE_DEVNET_PORTS: Environment = {
   DEVNET_VALIDATOR_PORT: '0',
 }
 
+function startOf(packageJson: string): { readonly options: readonly string[]; readonly variables: Environment } {
+  const { scripts } = JSON.parse(packageJson) as { readonly scripts: { readonly epochline: string } }
+  const words = scripts.epochline.split(' ')
+  const variables = words.filter((word) => /^[A-Z_]+=/.test(word)).map((word) => word.split('=') as [string, string])
+  return { options: words.filter((word) => word.startsWith('--')), variables: Object.fromEntries(variables) }
+}
+
 /** Runs one command of the program to its end. */
 export async function runCommand(
   args: readonly string[],
   env: Environment,
   input = '',
 ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
-  const child = spawn(process.execPath, [...NODE_OPTIONS, MAIN, ...args], { env: { ...cleanEnvironment(), ...env } })
+  const child = spawn(process.execPath, [...START.options, MAIN, ...args], {
+    env: { ...cleanEnvironment(), ...START.variables, ...env },
+  })
   child.stdin.end(input)
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
   return { code: code as number, stdout, stderr }
@@ -133,8 +140,8 @@ export async function startProgram(
 ): Promise<Running> {
   if (!makesTables) await giveTables(args, env)
   const port = await freePort()
-  const child = spawn(process.execPath, [...NODE_OPTIONS, MAIN, ...args], {
-    env: { ...cleanEnvironment(), ...env, PORT: String(port) },
+  const child = spawn(process.execPath, [...START.options, MAIN, ...args], {
+    env: { ...cleanEnvironment(), ...START.variables, ...env, PORT: String(port) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { giveBack, giveBackWhole, keepShared, lend, lendZeros } from '../../schemas/memory.ts'
 
 const LARGE = 200_000
@@ -45,7 +45,27 @@ test('memory as a whole goes with all of its views, but what is kept, shared or 
   const slices = new ArrayBuffer(4 * LARGE)
   keepShared(slices)
   const pooled = Buffer.allocUnsafe(16)
-  giveBackWhole([part, kept.subarray(4), new Uint8Array(slices, 0, 4), pooled], [kept.subarray(0, 1)])
-  expect([whole.length, part.length, other.length]).toEqual([0, 0, 0])
+  // An event's data: less than Node's pool has, and nobody else's.
+  const own = new Uint8Array(Buffer.poolSize / 2)
+  giveBackWhole([part, kept.subarray(4), new Uint8Array(slices, 0, 4), pooled, own], [kept.subarray(0, 1)])
+  expect([whole.length, part.length, other.length, own.length]).toEqual([0, 0, 0, 0])
   expect([kept.length, slices.byteLength, pooled.length]).toEqual([4 * LARGE, 4 * LARGE, 16])
+})
+
+test('what nobody is lent for a while goes back to the system, and what is lent again and again stays', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  vi.resetModules() // one whose looks are by that clock
+  const { giveBack, IDLE_MS, lend } = await import('../../schemas/memory.ts')
+  giveBack([lend(Uint32Array, LARGE).fill(1), lend(Uint32Array, 8 * LARGE).fill(2)])
+  for (let look = 0; look < 3; look++) {
+    vi.advanceTimersByTime(IDLE_MS)
+    const again = lend(Uint32Array, LARGE)
+    expect([again[0], again[LARGE - 1]]).toEqual([1, 1])
+    giveBack([again])
+  }
+  expect(lend(Uint32Array, 8 * LARGE)[0]).toBe(0)
+  vi.advanceTimersByTime(2 * IDLE_MS)
+  expect(lend(Uint32Array, LARGE)[0]).toBe(0)
+  expect(vi.getTimerCount()).toBe(0)
 })
