@@ -10,6 +10,8 @@ const SHRUNK_BYTES_MIN = 64 << 20
 const SMALL_LOOKS = 3
 /** Between two collections that give pages back. */
 const TIDIED_MS_MIN = 600_000
+/** Of a heap that is collected so: everything stands still meanwhile, the longer the more is in it. */
+const TIDIED_BYTES_MAX = 256 << 20
 
 /** What this program wants of Node, whatever command it runs; to be called before anything else. */
 export function prepareRuntime(): void {
@@ -23,8 +25,8 @@ export function prepareRuntime(): void {
 
 /**
  * Gives back the pages that the heap of this thread does not need any more, as behind the filling of tables: V8 would do so in any quiet
- * moment, but the program is started with `--no-memory-reducer`, as calls that come next would be slow by it (decision 66). It takes a tenth of a second
- * or two, and comes once in ten minutes at most.
+ * moment, but the program is started with `--no-memory-reducer`, as calls that come next would be slow by it (decision 66). With 30 MB in use it
+ * takes a tenth of a second or two; it comes once in ten minutes at most.
  */
 export function tidyHeap(lookMs = LOOK_MS): void {
   let largest = 0
@@ -33,7 +35,8 @@ export function tidyHeap(lookMs = LOOK_MS): void {
   const look = () => {
     const { total_heap_size: size } = getHeapStatistics()
     largest = Math.max(largest, size)
-    smallLooks = largest - size < SHRUNK_BYTES_MIN ? 0 : smallLooks + 1
+    const isSmall = largest - size >= SHRUNK_BYTES_MIN && size <= TIDIED_BYTES_MAX
+    smallLooks = isSmall ? smallLooks + 1 : 0
     if (smallLooks < SMALL_LOOKS || performance.now() - tidiedMs < TIDIED_MS_MIN) return
     collectAll()
     largest = 0

@@ -106,6 +106,8 @@ function dropIdle(): void {
 const shared = new WeakSet<ArrayBufferLike>()
 /** What is smaller stays, as it is soon collected. */
 const GIVEN_BYTES_MIN = 1 << 13
+/** Of the memory that Node hands out in slices. */
+const NODE_POOL_BYTES = Buffer.poolSize
 
 /** Has a memory stay whatever is given back that lies in it: it is handed out in slices. Node's own pool for small buffers is known. */
 export function keepShared(memory: ArrayBuffer): void {
@@ -140,5 +142,5 @@ export function giveBackWhole(views: Iterable<ArrayBufferView>, kept: Iterable<A
 
 function isOwn(memory: ArrayBuffer): boolean {
   const { byteLength } = memory
-  return byteLength >= GIVEN_BYTES_MIN && byteLength !== Buffer.poolSize && !shared.has(memory)
+  return byteLength >= GIVEN_BYTES_MIN && byteLength !== NODE_POOL_BYTES && !shared.has(memory)
 }

@@ -22,12 +22,6 @@ import type { FinalQuestion, FromThread, KeptSet, Question, ThreadStart, ToThrea
 const KEPT_SETS_MAX = 8
 
 /**
- * Of the thread's heap. What it makes is large and no part of the heap, or small and gone at once: with V8's own limit, which is four times as
- * much, pieces of answers lay there until that was full.
- */
-const YOUNG_MB_MAX = 48
-
-/**
  * Opens the standard Beacon API of one or more nodes; asks them nothing. Throws AppError `config` for an address that is none.
  *
  * Answers are received and read in a thread of their own: a registry of a million validators is half a gigabyte of JSON, and
@@ -74,8 +68,7 @@ class ThreadedBeaconSource implements BeaconSource {
     const start: ThreadStart = { urls, limits, rewardsBy, statesFolder, scheduleFreshMs }
     this.#log = log
     this.#status = urls.map((_, i) => ({ name: nodeName(i), state: 'unknown' }))
-    const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_MB_MAX }
-    this.#thread = new Worker(new URL('./source-thread.ts', import.meta.url), { workerData: start, resourceLimits })
+    this.#thread = new Worker(new URL('./source-thread.ts', import.meta.url), { workerData: start })
     this.#thread.on('message', (messages: readonly FromThread[]) => {
       for (const message of messages) this.#hear(message)
     })

@@ -187,7 +187,7 @@ function howItIsUnreadable(error: unknown): How | undefined {
 
 function samplesOf({ epoch, blockRoots }: EpochQuestion, rows: ExplainedRows): Samples {
   const duty = epoch - ATTESTATION_CREDIT_DELAY_EPOCHS
-  const some = duty < 0 ? [] : activeSample(rows.states, duty, epoch)
+  const some = duty < 0 ? [] : sampleOf(activeRows(rows.states, duty), epoch)
   const attestations = partsOf(rows.attestations, some)
   const at = epoch % blockRoots.length
   const [root, proposal] = [blockRoots[at], rows.proposals[at]]
@@ -207,7 +207,7 @@ function samplesOf({ epoch, blockRoots }: EpochQuestion, rows: ExplainedRows): S
 }
 
 /** Which of what ascends is looked at in an epoch: some others in the next one. */
-export function sampleOf(numbers: ArrayLike<number>, epoch: number): readonly number[] {
+function sampleOf(numbers: ArrayLike<number>, epoch: number): readonly number[] {
   if (numbers.length <= COMPARED_VALIDATORS_MAX) return Array.from(numbers)
   const from = (epoch * COMPARED_VALIDATORS_MAX) % numbers.length
   const some = Array.from(
@@ -217,20 +217,14 @@ export function sampleOf(numbers: ArrayLike<number>, epoch: number): readonly nu
   return some.sort((one, other) => one - other)
 }
 
-/** Rows of some validators that were active in the epoch of their duty: the next ones from a place on that moves with every epoch. */
-function activeSample(
-  { activationEpoch, exitEpoch }: ExplainedRows['states'],
-  duty: number,
-  epoch: number,
-): readonly number[] {
-  const [of, count] = [BigInt(duty), activationEpoch.length]
-  const from = epoch * COMPARED_VALIDATORS_MAX
-  const some: number[] = []
-  for (let step = 0; step < count && some.length < COMPARED_VALIDATORS_MAX; step++) {
-    const row = (from + step) % count
-    if ((activationEpoch[row] as bigint) <= of && of < (exitEpoch[row] as bigint)) some.push(row)
-  }
-  return some.sort((one, other) => one - other)
+/** Rows of validators that were active in an epoch. */
+function activeRows({ activationEpoch, exitEpoch }: ExplainedRows['states'], epoch: number): Uint32Array {
+  const of = BigInt(epoch)
+  const rows = new Uint32Array(activationEpoch.length)
+  let count = 0
+  for (let row = 0; row < rows.length; row++)
+    if ((activationEpoch[row] as bigint) <= of && of < (exitEpoch[row] as bigint)) rows[count++] = row
+  return rows.subarray(0, count)
 }
 
 /** Of the members of the sync committee in one block. */
