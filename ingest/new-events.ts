@@ -13,11 +13,12 @@ export class NewEvents {
     this.#topic = topic
   }
 
-  /** The events of all chains that were not read before. One reader at a time. */
+  /** The events of all chains that were not read before, each with its data until the next one. One reader at a time. */
   async *read(signal: AbortSignal): AsyncGenerator<StoredEvent> {
     const ends = await this.#eventLog.ends(this.#topic)
     if (!this.#isBehind(ends)) return
-    for await (const stored of this.#eventLog.read({ topic: this.#topic, from: this.#next, signal })) {
+    const question = { topic: this.#topic, from: this.#next, signal, oneByOne: true }
+    for await (const stored of this.#eventLog.read(question)) {
       this.#next.set(stored.position.partition, stored.position.offset + 1n)
       yield stored
     }

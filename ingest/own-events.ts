@@ -14,13 +14,15 @@ export interface OwnEventsOptions {
   readonly signal: AbortSignal
   /** Where each partition is read from; without it, everything is read. */
   readonly from?: Offsets
+  /** Each event has its data until the next one. */
+  readonly oneByOne?: boolean
   /** Hears of the events of retracted epochs, which are left out. */
   readonly onRetracted?: (stored: StoredEvent) => void
 }
 
 /** The events of one chain in a topic, without those from before the chain was removed, if it ever was, and those of retracted epochs. */
 export async function* ownEvents(options: OwnEventsOptions): AsyncGenerator<StoredEvent> {
-  const { eventLog, chain, unnamedChain, topic, signal, from, onRetracted } = options
+  const { eventLog, chain, unnamedChain, topic, signal, from, oneByOne = false, onRetracted } = options
   let before: Readonly<Record<string, string>> = {}
   const retractions: EpochsRetracted[] = []
   for await (const { event } of eventLog.read({ topic: 'log', signal })) {
@@ -32,7 +34,7 @@ export async function* ownEvents(options: OwnEventsOptions): AsyncGenerator<Stor
       if (retracted.chain === chain) retractions.push(retracted)
     }
   }
-  for await (const stored of eventLog.read({ topic, signal, ...(from === undefined ? {} : { from }) })) {
+  for await (const stored of eventLog.read({ topic, signal, oneByOne, ...(from === undefined ? {} : { from }) })) {
     const { event, position } = stored
     const isOwn = chainOfEvent(event, unnamedChain) === chain
     if (!isOwn || position.offset < BigInt(before[String(position.partition)] ?? 0)) continue

@@ -169,7 +169,7 @@ class KafkaEventLog implements EventLog {
 
   async *#readTo(
     asked: Promise<Offsets>,
-    { topic, signal, from }: Required<Omit<ReadOptions, 'envelopesOnly'>>,
+    { topic, signal, from }: Required<Omit<ReadOptions, 'envelopesOnly' | 'oneByOne'>>,
   ): AsyncGenerator<StoredEvent> {
     const ends = await asked
     if ([...ends].every(([partition, end]) => (from.get(partition) ?? 0n) >= end)) return

@@ -303,7 +303,8 @@ class SqliteEventLog implements EventLog {
     // A compacted topic is small and is taken at once: between two pages an append could drop an event not yet reached.
     if (COMPACTED_TOPICS.has(topic)) return fromSnapshot(this.#everything(topic, first, last), signal)
     const statement = options.envelopesOnly === true ? this.#sql.envelopes : this.#sql.page
-    return this.#pages(statement, { topic, from: first, to: last, eventsMax: READ_PAGE_EVENTS }, signal)
+    const range = { topic, from: first, to: last, eventsMax: READ_PAGE_EVENTS }
+    return this.#pages(statement, range, { signal, oneByOne: options.oneByOne === true })
   }
 
   /** -1 for a topic without events. */
@@ -317,7 +318,11 @@ class SqliteEventLog implements EventLog {
     )
   }
 
-  async *#pages(statement: StatementSync, range: PageRange, signal: AbortSignal): AsyncGenerator<StoredEvent> {
+  async *#pages(
+    statement: StatementSync,
+    range: PageRange,
+    { signal, oneByOne }: { readonly signal: AbortSignal; readonly oneByOne: boolean },
+  ): AsyncGenerator<StoredEvent> {
     let next = range.from
     while (next <= range.to) {
       signal.throwIfAborted()
@@ -327,6 +332,7 @@ class SqliteEventLog implements EventLog {
       for (const stored of page) {
         signal.throwIfAborted()
         yield stored
+        if (oneByOne) giveBackWhole([stored.event.data])
       }
       next = Number(end.position.offset) + 1
       await nextTurn()

@@ -37,6 +37,8 @@ export interface ReadOptions {
   readonly from?: Offsets
   /** For who only wants to know what is there: the log may leave the data of the events empty, and need not read it. */
   readonly envelopesOnly?: boolean
+  /** For who is done with the data of an event when it asks for the next one: the log may give its memory back. */
+  readonly oneByOne?: boolean
 }
 
 export interface EventWriter {

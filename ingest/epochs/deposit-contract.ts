@@ -17,7 +17,7 @@ export async function tellDepositContract(
   const { chain, writer } = options
   if (!ADDRESS.test(address)) return
   let told: string | undefined
-  for await (const { event } of ownEvents({ ...options, topic: 'validators', signal })) {
+  for await (const { event } of ownEvents({ ...options, topic: 'validators', signal, oneByOne: true })) {
     if (event.type !== depositContractTold.name) continue
     told = unlessUndecodable(() => decodeEvent(depositContractTold, event))?.address ?? told
   }

@@ -69,7 +69,7 @@ export class TrackedValidators {
     const tracked = new TrackedValidators(options)
     await tracked.#keys.refresh(signal)
     const { pubkeys } = tracked.#keys
-    for await (const { event } of ownEvents({ ...options, topic: 'validators', signal })) {
+    for await (const { event } of ownEvents({ ...options, topic: 'validators', signal, oneByOne: true })) {
       if (event.type === registryLookedAt.name) tracked.#noteLook(event)
       if (event.type !== validatorsIdentified.name) continue
       const identified = unlessUndecodable(

@@ -130,6 +130,20 @@ test('SQLite: the memory of large events is gone behind their batch, and their b
   expect(data.length).toBe(300_000)
 })
 
+test('SQLite: the memory of large events is gone behind them where they are read one by one, and stays where they are not', async () => {
+  const directory = await newDirectory()
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  await using log = await openSqliteEventLog({ file: join(directory, 'events.db') })
+  await log.append(
+    'beacon.blocks',
+    ['a', 'b', 'c'].map((letter) => event(letter, 'k', letter.repeat(40_000))),
+  )
+  const read = { topic: 'beacon.blocks', signal: new AbortController().signal } as const
+  const bytesOf = (events: readonly StoredEvent[]) => events.map(({ event }) => event.data.length)
+  expect(bytesOf(await Array.fromAsync(log.read(read)))).toEqual([40_000, 40_000, 40_000])
+  expect(bytesOf(await Array.fromAsync(log.read({ ...read, oneByOne: true })))).toEqual([0, 0, 0])
+})
+
 test('SQLite: a log whose journal is no longer there is read all the same', async () => {
   const directory = await newDirectory()
   onTestFinished(() => rm(directory, { recursive: true, force: true }))

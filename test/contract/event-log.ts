@@ -114,6 +114,20 @@ export function eventLogContract(name: string, newPlace: () => Promise<TestPlace
         expect(read.length).toBeLessThanOrEqual(3)
       })
 
+      test('gives each event whole to who asks for them one by one, and to the next reader too', async () => {
+        const log = await openLog()
+        const large = ['a', 'b', 'c'].map((letter) => letter.repeat(40_000))
+        await log.append(
+          TOPIC,
+          large.map((text, i) => event(`large-${i}`, 'k', text)),
+        )
+        const read: string[] = []
+        for await (const stored of log.read({ topic: TOPIC, signal: never, oneByOne: true }))
+          read.push(...texts([stored]))
+        expect(read).toEqual(large)
+        expect(texts(await readAll(log))).toEqual(large)
+      })
+
       test('gives nothing for an empty topic', async () => {
         const log = await openLog()
         expect(await readAll(log)).toEqual([])
