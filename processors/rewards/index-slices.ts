@@ -1,7 +1,7 @@
 import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
 
 /** Indices of one statement: what it sums and joins takes up to 2 kB of each validator of them that is tracked. */
-const INDICES_AT_ONCE = 2 ** 18
+const INDICES_AT_ONCE = 2 ** 17
 const INDEX_MAX = 2 ** 32 - 1
 
 /** Condition on a column of indices: it lies in a slice. */
