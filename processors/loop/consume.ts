@@ -28,7 +28,7 @@ import { TimeSlices } from './time-slices.ts'
 export const BATCH_EVENTS_MAX = 2_048
 /**
  * Rows of a batch that are in memory together: an epoch of a million validators has 400 MB as columns, as the block that they are joined to,
- * and as what the engine makes of it, and a batch of bytes as they lie in the log three of them. Each such part of it costs a merge a little.
+ * and as what the engine makes of it, and a batch of bytes as they lie in the log three of them. With fewer the engine has more parts to merge.
  */
 const ROWS_AT_ONCE_MAX = 250_000
 const EVENTS_PER_LOOK = 8
