@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import { sizeThreadPool } from './thread-pool.ts'
 
 /** Between two looks at the heap. */
-const LOOK_MS = 5_000
+const LOOK_MS = 2_000
 /** A heap that has become so much smaller has left as many pages behind, which V8 keeps to grow again. */
 const SHRUNK_BYTES_MIN = 64 << 20
 /** And has been small for so many looks: while tables are filled it grows and shrinks all the time. */

@@ -1,3 +1,5 @@
+import { bytesOfView } from './bytes-of-view.ts'
+
 // Memory of columns that come and go with every epoch. Left to the garbage collector, those of several epochs would lie there, and it would go
 // over everything else to find them.
 
@@ -43,7 +45,7 @@ export function lend<Column>(ctor: ColumnCtor<Column>, length: number): Column {
 /** As `lend`, of zeros. */
 export function lendZeros<Column extends ArrayBufferView>(ctor: ColumnCtor<Column>, length: number): Column {
   const column = lend(ctor, length)
-  new Uint8Array(column.buffer, column.byteOffset, column.byteLength).fill(0)
+  bytesOfView(column).fill(0)
   return column
 }
 
@@ -109,6 +111,11 @@ const GIVEN_BYTES_MIN = 1 << 13
 /** Of the memory that Node hands out in slices. */
 const NODE_POOL_BYTES = Buffer.poolSize
 
+/** Bytes to be written to and given back: memory of their own, unless they are so few that it stays anyway. */
+export function ownBytes(length: number): Buffer {
+  return length < GIVEN_BYTES_MIN ? Buffer.allocUnsafe(length) : Buffer.allocUnsafeSlow(length)
+}
+
 /** Has a memory stay whatever is given back that lies in it: it is handed out in slices. Node's own pool for small buffers is known. */
 export function keepShared(memory: ArrayBuffer): void {
   shared.add(memory)
@@ -118,7 +125,9 @@ export function keepShared(memory: ArrayBuffer): void {
  * Gives back the memory of columns, which are empty afterwards: to be called by their only owner, behind the last that is read of them. A
  * column that is a part of another memory stays, unless it was lent.
  */
-export function giveBack(columns: readonly (Uint8Array | Uint16Array | Uint32Array | Float64Array)[]): void {
+export function giveBack(
+  columns: readonly (Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array)[],
+): void {
   for (const { buffer, byteLength } of columns) {
     if (byteLength === 0 || !(buffer instanceof ArrayBuffer)) continue
     if (lent.has(buffer)) keepFree(buffer)

@@ -1,6 +1,7 @@
 import { hasher } from '@chainsafe/persistent-merkle-tree/hasher/hashtree'
 import { type ForkName, MAX_BYTES_PER_TRANSACTION, MAX_TRANSACTIONS_PER_PAYLOAD } from '@lodestar/params'
 import { type BeaconBlock, ssz } from '@lodestar/types'
+import { giveBack, lendZeros } from '../../schemas/memory.ts'
 import { CHUNK_BYTES, climb, depthOf, lengthChunk, PAIR_BYTES, withLength } from './merkle.ts'
 
 const TRANSACTION_DEPTH = depthOf(MAX_BYTES_PER_TRANSACTION / CHUNK_BYTES)
@@ -43,13 +44,15 @@ export function rootOfTransactions(transactions: readonly Uint8Array[]): Uint8Ar
 function treeRoots(transactions: readonly Uint8Array[]): Uint8Array {
   // Nodes of each tree at the level; a tree without chunks is one empty chunk.
   const counts = transactions.map(({ length }) => Math.max(1, Math.ceil(length / CHUNK_BYTES)))
-  const nodes = new Uint8Array(counts.reduce((sum, count) => sum + count, 0) * CHUNK_BYTES)
+  const nodes = lendZeros(Uint8Array, counts.reduce((sum, count) => sum + count, 0) * CHUNK_BYTES)
   let at = 0
   transactions.forEach((bytes, i) => {
     nodes.set(bytes, at)
     at += (counts[i] as number) * CHUNK_BYTES
   })
-  return climb(nodes, counts, 0, TRANSACTION_DEPTH)
+  const roots = climb(nodes, counts, 0, TRANSACTION_DEPTH)
+  giveBack([nodes])
+  return roots
 }
 
 /** Each root beside its transaction's length, ready to be hashed together. */

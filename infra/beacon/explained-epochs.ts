@@ -6,6 +6,7 @@ import type { Committees } from '../../schemas/eth/transition/committees.ts'
 import { explainEpoch, FORMULAS_VERSION, wantedPubkeys } from '../../schemas/eth/transition/explain-epoch.ts'
 import type { StateDeposit, StateQueues } from '../../schemas/eth/transition/state-columns.ts'
 import type { EpochProof } from '../../schemas/events/beacon-epoch.ts'
+import { giveBackWhole } from '../../schemas/memory.ts'
 import type {
   BeaconChain,
   ClaimedValidators,
@@ -22,7 +23,7 @@ import { toBlockOperations } from './block-operations.ts'
 import { isDepositSigned } from './deposit-signature.ts'
 import { toExplainedRows } from './explained-rows.ts'
 import type { KeptStates } from './kept-states.ts'
-import { releaseExplained, releaseState } from './released-columns.ts'
+import { releaseButBalances, releaseCuts, releaseState } from './released-columns.ts'
 import { required } from './route.ts'
 import { BEACON } from './routes.ts'
 import { type EarlierRoots, isNamedBefore } from './state-anchor.ts'
@@ -105,6 +106,8 @@ export class ExplainedEpochs {
     } catch (error) {
       await this.#forgetUnproven(states)
       throw error
+    } finally {
+      giveBackBlocks(blocks)
     }
   }
 
@@ -136,8 +139,9 @@ export class ExplainedEpochs {
     this.#explainedEnd = { slot: after.slot, blockRoot: after.blockRoot }
     this.#committees = explained.committees
     const slots = blocks.map((block) => block.slot)
+    releaseButBalances(before.columns)
     const rows = toExplainedRows(explained, { after: after.columns, set, slots })
-    releaseExplained(explained)
+    releaseCuts(explained)
     releaseState(before.columns)
     return { ...rows, proof, differences: [] }
   }
@@ -212,6 +216,7 @@ export class ExplainedEpochs {
     const operations = blocks.map((block) => block.operations)
     const pubkeys = wantedPubkeys({ queues: earlier?.queues }, operations)
     const state = await this.#reader.read(ask, { ...after, pubkeys, before: earlier }).catch(unlessUnreadable)
+    giveBackBlocks(blocks)
     if (state === undefined) return 'absent'
     const isKept = await kept.put(state)
     releaseState(state.columns)
@@ -258,15 +263,22 @@ function unlessUnreadable(error: unknown): undefined {
 interface ReadBlock {
   readonly operations: BlockOperations
   readonly slot: number
+  /** What the operations lie in. */
+  readonly bytes: Uint8Array | undefined
+}
+
+/** Behind the last that is read of their operations. */
+function giveBackBlocks(blocks: readonly ReadBlock[]): void {
+  giveBackWhole(blocks.flatMap(({ bytes }) => bytes ?? []))
 }
 
 /** A block whose bytes have the root that it was asked for by. */
 function readBlock(ask: Ask, root: string): Promise<ReadBlock> {
   return ask('blocks', async (node) => {
     const what = `block ${root}`
-    const { data, meta } = await required(node, BEACON.getBlockV2, { blockId: root }, { what, ssz: true })
+    const { data, meta, bytes } = await required(node, BEACON.getBlockV2, { blockId: root }, { what, ssz: true })
     const found = toBeaconBlock(meta.version, data)
     if (found.root !== root) throw node.fault('node_inconsistent', `answered ${what} with ${found.root}`)
-    return { operations: toBlockOperations(meta.version, data), slot: data.message.slot }
+    return { operations: toBlockOperations(meta.version, data), slot: data.message.slot, bytes }
   })
 }

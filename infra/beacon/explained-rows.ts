@@ -4,11 +4,14 @@ import type { ExplainedEpoch, ReplayedCut } from '../../schemas/eth/transition/e
 import { type StateColumns, UNSET_EPOCH } from '../../schemas/eth/transition/state-columns.ts'
 import type { BalanceEffect, BalanceEffectKind } from '../../schemas/events/balance-effects.ts'
 import { VALIDATOR_STATUSES, type ValidatorStatus } from '../../schemas/events/beacon-epoch.ts'
-import { giveBack, lendZeros } from '../../schemas/memory.ts'
+import { giveBack, lend, lendZeros } from '../../schemas/memory.ts'
 import type { ComputedProposal, ExplainedRows, ValidatorSet } from '../ports/beacon-source.ts'
 import { networkSums } from './network-sums.ts'
 
-/** What an explained epoch says of some validators, in the columns of the port; `slots` are those of its blocks. */
+/**
+ * What an explained epoch says of some validators, in the columns of the port; `slots` are those of its blocks. The columns of what it brought each
+ * validator are given back, and the rows lie in memory that was lent: they take the place of what they are made of.
+ */
 export function toExplainedRows(
   explained: ExplainedEpoch,
   {
@@ -17,30 +20,41 @@ export function toExplainedRows(
     slots,
   }: { readonly after: StateColumns; readonly set: ValidatorSet; readonly slots: readonly number[] },
 ): Omit<ExplainedRows, 'proof' | 'differences'> {
+  const network = networkSums(explained, after)
   const indices = knownOf(set, after.validators)
   const isAsked = lendZeros(Uint8Array, after.validators)
   for (let row = 0; row < indices.length; row++) isAsked[indices[row] as number] = 1
-  const gwei = (column: Float64Array) => new BigInt64Array(wordsOf(indices, column).buffer)
   const residuals = [...explained.residuals].filter(([index]) => isAsked[index] === 1)
   const rows = {
+    attestations: attestationsOf(explained, indices),
     states: statesOf(after, explained.epoch, indices),
     credentialTypes: picked(new Uint8Array(indices.length), indices, after.credentialPrefixes),
-    attestations: {
-      validatorIndex: indices,
-      sourceGwei: gwei(explained.sourceGwei),
-      targetGwei: gwei(explained.targetGwei),
-      headGwei: gwei(explained.headGwei),
-      inactivityGwei: gwei(explained.inactivityGwei),
-    },
     sync: syncRows(explained, isAsked),
     proposals: proposalsOf(explained.effects, slots),
     effects: explained.effects.flatMap((effect) => (isAsked[effect.validatorIndex] === 1 ? flowOf(effect) : [])),
     proposers: explained.proposers && [...explained.proposers],
-    network: networkSums(explained, after),
+    network,
     residuals: residuals.map(([validatorIndex, residual]) => ({ validatorIndex, gwei: String(residual) })),
     cuts: explained.cuts.map((cut) => cutOf(cut, set)),
   }
   giveBack([isAsked])
+  return rows
+}
+
+function attestationsOf(explained: ExplainedEpoch, indices: Uint32Array): ExplainedRows['attestations'] {
+  const ofFlag = (column: Int32Array) => {
+    const gwei = int64s(wordsOfInts(indices, column))
+    giveBack([column])
+    return gwei
+  }
+  const rows = {
+    validatorIndex: indices,
+    sourceGwei: ofFlag(explained.sourceGwei),
+    targetGwei: ofFlag(explained.targetGwei),
+    headGwei: ofFlag(explained.headGwei),
+    inactivityGwei: int64s(wordsOf(indices, explained.inactivityGwei)),
+  }
+  giveBack([explained.inactivityGwei])
   return rows
 }
 
@@ -57,22 +71,20 @@ function knownOf(set: ValidatorSet, validators: number): Uint32Array<ArrayBuffer
 
 function cutOf({ slot, gwei }: ReplayedCut, set: ValidatorSet) {
   const validatorIndex = knownOf(set, gwei.length)
-  return { slot, balances: { validatorIndex, balanceGwei: new BigInt64Array(wordsOf(validatorIndex, gwei).buffer) } }
+  return { slot, balances: { validatorIndex, balanceGwei: int64s(wordsOf(validatorIndex, gwei)) } }
 }
 
 function statesOf(after: StateColumns, epoch: number, indices: Uint32Array) {
   const epochs = (column: Uint32Array) => {
-    const words = wordsOf(indices, column)
-    // FAR_FUTURE_EPOCH has all bits set.
-    for (let word = 0; word < words.length; word += 2) if (words[word] === UNSET_EPOCH) words[word + 1] = UNSET_EPOCH
-    return new BigUint64Array(words.buffer)
+    const words = wordsOfEpochs(indices, column)
+    return new BigUint64Array(words.buffer, 0, indices.length)
   }
   const statuses = new Uint8Array(indices.length)
   for (let row = 0; row < indices.length; row++)
     statuses[row] = STATUS_CODES[statusOf(after, epoch, indices[row] as number)]
   return {
     validatorIndex: indices,
-    balanceGwei: new BigInt64Array(wordsOf(indices, after.balancesGwei).buffer),
+    balanceGwei: int64s(wordsOf(indices, after.balancesGwei)),
     effectiveBalanceEth: picked(new Uint32Array(indices.length), indices, after.effectiveIncrements),
     status: statuses,
     slashed: picked(new Uint8Array(indices.length), indices, after.slashed),
@@ -94,17 +106,41 @@ const STATUS_CODES = Object.fromEntries(VALIDATOR_STATUSES.map((status, code) =>
 
 const WORD = 2 ** 32
 
-/**
- * Integers of 64 bits in two words each, the lower one first as on the platforms we run on: a bigint for each of a million validators and
- * columns would take most of an epoch's time.
- */
-function wordsOf(indices: Uint32Array, column: Float64Array | Uint32Array): Uint32Array<ArrayBuffer> {
-  const words = new Uint32Array(2 * indices.length)
+// Integers of 64 bits in two words each, the lower one first as on the platforms we run on: a bigint for each of a million validators and
+// columns would take most of an epoch's time, and so would a loop that meets arrays of several kinds.
+
+function int64s(words: Uint32Array<ArrayBuffer>): BigInt64Array {
+  return new BigInt64Array(words.buffer, 0, words.length / 2)
+}
+
+function wordsOf(indices: Uint32Array, column: Float64Array): Uint32Array<ArrayBuffer> {
+  const words = lend<Uint32Array<ArrayBuffer>>(Uint32Array, 2 * indices.length)
   for (let row = 0; row < indices.length; row++) {
     const value = column[indices[row] as number] as number
     // What is stored is the number modulo 2^32, of a negative one too.
     words[2 * row] = value
     words[2 * row + 1] = Math.floor(value / WORD)
+  }
+  return words
+}
+
+function wordsOfInts(indices: Uint32Array, column: Int32Array): Uint32Array<ArrayBuffer> {
+  const words = lend<Uint32Array<ArrayBuffer>>(Uint32Array, 2 * indices.length)
+  for (let row = 0; row < indices.length; row++) {
+    const value = column[indices[row] as number] as number
+    words[2 * row] = value
+    words[2 * row + 1] = value >> 31
+  }
+  return words
+}
+
+/** FAR_FUTURE_EPOCH has all bits set. */
+function wordsOfEpochs(indices: Uint32Array, column: Uint32Array): Uint32Array<ArrayBuffer> {
+  const words = lend<Uint32Array<ArrayBuffer>>(Uint32Array, 2 * indices.length)
+  for (let row = 0; row < indices.length; row++) {
+    const epoch = column[indices[row] as number] as number
+    words[2 * row] = epoch
+    words[2 * row + 1] = epoch === UNSET_EPOCH ? UNSET_EPOCH : 0
   }
   return words
 }

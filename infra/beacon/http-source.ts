@@ -2,6 +2,7 @@ import { AppError } from '../../schemas/errors.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { unknownFork } from '../../schemas/eth/unknown-fork.ts'
+import { giveBackWhole } from '../../schemas/memory.ts'
 import { NodeGroup } from '../nodes/node-group.ts'
 import { ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../nodes/nodes.ts'
 import type {
@@ -242,7 +243,10 @@ class HttpBeaconSource implements BeaconSource {
     if (!presetMatches(spec)) return askForeignBlock(node, blockId, specNumber(spec, 'SYNC_COMMITTEE_SIZE'))
     try {
       const answer = await askRoute(node, BEACON.getBlockV2, { blockId }, { what: `block ${blockId}`, ssz: true })
-      return answer === undefined ? undefined : toBeaconBlock(answer.meta.version, answer.data)
+      if (answer === undefined) return undefined
+      const block = toBeaconBlock(answer.meta.version, answer.data)
+      if (answer.bytes !== undefined) giveBackWhole([answer.bytes])
+      return block
     } catch (error) {
       if (isUnreadable(error)) this.#chain.doubt()
       throw error

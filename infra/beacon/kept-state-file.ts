@@ -4,6 +4,7 @@ import { deserialize, serialize } from 'node:v8'
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
 import { SLOTS_PER_EPOCH } from '@lodestar/params'
 import { fromPlanes, toPlanes } from '../../schemas/byte-planes.ts'
+import { bytesOfView } from '../../schemas/bytes-of-view.ts'
 import { refuseGivenBack, type StateColumns } from '../../schemas/eth/transition/state-columns.ts'
 import { type ColumnCtor, giveBack, lend } from '../../schemas/memory.ts'
 import type { ReadState } from './state-reader.ts'
@@ -12,7 +13,7 @@ import { type LookedFor, ValidatorKeys } from './validator-keys.ts'
 // A state's columns as one file: mark, SHA-256 of all behind it, length of the header (u32, little-endian), the header as Node serializes
 // values, then the columns, each as a zstd frame of its bytes' planes: the higher ones of balances and epochs are all but constant.
 
-const MARK = Buffer.from('EPLSTAT1')
+const MARK = Buffer.from('EPLSTAT2')
 const SUM_BYTES = 32
 const HEADER_AT = MARK.length + SUM_BYTES + 4
 const compress = promisify(zstdCompress)
@@ -34,7 +35,7 @@ const COLUMNS = {
   credentialPrefixes: Uint8Array,
   previousParticipation: Uint8Array,
   currentParticipation: Uint8Array,
-  inactivityScores: Float64Array,
+  inactivityScores: Uint32Array,
   blockRoots: Uint8Array,
   randaoMixes: Uint8Array,
   stateRoots: Uint8Array,
@@ -119,20 +120,16 @@ function lastMixes(mixes: Uint8Array, epoch: number): Uint8Array {
 
 function planesOf(values: Columns[ColumnName]): Uint8Array {
   const { BYTES_PER_ELEMENT: width } = values
-  return toPlanes(bytesOf(values), width, width === 1 ? NO_BYTES : lend(Uint8Array, values.byteLength))
+  return toPlanes(bytesOfView(values), width, width === 1 ? NO_BYTES : lend(Uint8Array, values.byteLength))
 }
 
 function valuesOf<Values extends Columns[ColumnName]>(planes: Uint8Array, type: ColumnCtor<Values>): Values {
   const values = lend(type, planes.length / type.BYTES_PER_ELEMENT)
-  fromPlanes(planes, type.BYTES_PER_ELEMENT, bytesOf(values))
+  fromPlanes(planes, type.BYTES_PER_ELEMENT, bytesOfView(values))
   return values
 }
 
 const NO_BYTES = new Uint8Array(0)
-
-function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, byteLength)
-}
 
 function sumOf(pieces: readonly Uint8Array[]): Buffer {
   const sum = createHash('sha256')

@@ -5,6 +5,8 @@ import type { RecordHasher } from './record-hasher.ts'
 
 /** So many levels above the leaves lie the lowest nodes that are kept: those between them are hashed again. */
 const GROUP_DEPTH_MAX = 4
+/** Of chunks, what is marked together. */
+export const MARKED_CHUNKS_BYTES = CHUNK_BYTES * 2 ** GROUP_DEPTH_MAX
 /** The same above records, whose roots take more hashes each than the nodes above them. */
 const RECORDS_GROUP_DEPTH_MAX = 2
 /** What is hashed at once stays in the processor's caches. */
@@ -17,9 +19,9 @@ const MOVED_MAX = 1024
 const SPARSE = 8
 
 /**
- * Root of a list or vector by what is left of the one before: entries are compared, and where none of a group differs, its node stays. The
- * leaves are chunks of the bytes, or the roots of records: 32 bytes of each are kept besides where records are compared, but not where they are
- * marked, because these are many and few of them change.
+ * Root of a list or vector by what is left of the one before: where none of a group's entries differs, its node stays. Entries are compared, or
+ * somebody has marked them. The leaves are chunks of the bytes, or the roots of records: 32 bytes of each are kept besides where records are
+ * compared, but not where they are marked, because these are many and few of them change.
  */
 export class KeptTree {
   readonly #depth: number
@@ -31,7 +33,7 @@ export class KeptTree {
   /** Nodes of each level from that of the groups up to the root's, as many as there are and one of nothing behind them. */
   readonly #rows: Uint8Array<ArrayBuffer>[]
   #groups = 0
-  /** Entries that the last root was of, where they were marked. */
+  /** Bytes that the last root was of, where they were marked. */
   #marked = 0
   #root: Uint8Array | undefined
 
@@ -67,28 +69,30 @@ export class KeptTree {
   }
 
   /**
-   * Root of the tree over records that have been written over those of the last call: `marks` has a byte for each, which is not 0 where the
-   * record is another one since, and is 0 afterwards. The others must be those of then. A tree has its roots by this or by `rootOf`, never by both.
+   * Root of the tree over entries that have been written over those of the last call: `marks` has a byte for each record, or for as many chunks as
+   * MARKED_CHUNKS_BYTES are, which is not 0 where one is another since, and is 0 afterwards. The others must be those of then. A tree has its roots
+   * by this or by `rootOf`, never by both.
    */
   rootOfMarked(now: Buffer, marks: Uint8Array): Uint8Array {
-    const records = this.#records
-    if (records === undefined) throw new TypeError('what is marked are records')
-    const [count, known] = [now.length / this.#width, this.#marked]
-    const changed = this.#markedGroups(marks, count)
+    const [records, known] = [this.#records, this.#marked]
+    const changed = this.#markedGroups(marks, now.length)
+    marks.fill(0, 0, Math.ceil(now.length / this.#markedBytes))
+    if (changed.length === 0 && known === now.length && this.#root !== undefined) return this.#root
+    const leaves = Math.ceil(now.length / this.#width)
+    this.#marked = now.length
     // Only the last group may have room left, so the records of some groups lie in their order.
-    const fill = (batch: Uint8Array, some: readonly number[]) =>
-      records.hashInto(now, this.#indices(some, count), batch)
-    const root =
-      changed.length === 0 && known === count && this.#root !== undefined
-        ? this.#root
-        : this.#hash(count, changed, fill)
-    marks.fill(0, 0, count)
-    this.#marked = count
-    return root
+    return this.#hash(leaves, changed, (batch, some) =>
+      records === undefined ? this.#copy(now, batch, some) : records.hashInto(now, this.#indices(some, leaves), batch),
+    )
   }
 
   get #groupLeaves(): number {
     return 2 ** this.#groupDepth
+  }
+
+  /** What has one mark. */
+  get #markedBytes(): number {
+    return this.#records === undefined ? MARKED_CHUNKS_BYTES : this.#width
   }
 
   /** How many entries have left the front, by the place that the first one had before. */
@@ -107,18 +111,19 @@ export class KeptTree {
     return changed
   }
 
-  /** Those with marked entries; where there were more or fewer entries before, all from there on where one of the two ends. */
-  #markedGroups(marks: Uint8Array, count: number): readonly number[] {
+  /** Those with marked entries; where there were more or fewer bytes before, all from there on where one of the two ends. */
+  #markedGroups(marks: Uint8Array, bytes: number): readonly number[] {
     const groups: number[] = []
-    const common = Math.min(this.#marked, count)
-    for (let at = marks.indexOf(1); at !== -1 && at < common; ) {
-      const group = Math.floor(at / this.#groupLeaves)
+    const groupBytes = this.#width * this.#groupLeaves
+    const [perGroup, common] = [groupBytes / this.#markedBytes, Math.min(this.#marked, bytes)]
+    for (let at = marks.indexOf(1); at !== -1 && at * this.#markedBytes < common; ) {
+      const group = Math.floor(at / perGroup)
       groups.push(group)
-      at = marks.indexOf(1, (group + 1) * this.#groupLeaves)
+      at = marks.indexOf(1, (group + 1) * perGroup)
     }
-    if (this.#marked === count) return groups
+    if (this.#marked === bytes) return groups
     const last = groups.at(-1) ?? -1
-    for (let group = Math.floor(common / this.#groupLeaves); group * this.#groupLeaves < count; group++)
+    for (let group = Math.floor(common / groupBytes); group * groupBytes < bytes; group++)
       if (group > last) groups.push(group)
     return groups
   }

@@ -10,6 +10,13 @@ export const CHUNK_BYTES = 32
 export const PAIR_BYTES = 2 * CHUNK_BYTES
 const CHUNK_WORDS = CHUNK_BYTES / 4
 
+// Blocks have hundreds of transactions, and each a tree of many levels: their nodes let go, it would be ten megabytes an epoch.
+
+/** Of the pairs of a level, until the next one is paired up. */
+let room = new Uint8Array(0)
+/** Of the level that they are hashed to, likewise. */
+let hashed = new Uint8Array(0)
+
 /** Levels between the root and the leaves of a tree that has room for so many. */
 export function depthOf(leaves: number): number {
   return Math.ceil(Math.log2(leaves))
@@ -23,11 +30,13 @@ export function climb(nodes: Uint8Array, counts: number[], from: number, to: num
   let row = nodes
   for (let level = from; level < to; level++) {
     const pairs = pairUp(row, counts, zeroHash(level))
-    row = new Uint8Array(pairs.length / 2)
+    const bytes = pairs.length / 2
+    if (bytes > hashed.length) hashed = new Uint8Array(2 * bytes)
+    row = hashed.subarray(0, bytes)
     hasher.hashInto(pairs, row)
     for (let i = 0; i < counts.length; i++) counts[i] = Math.ceil((counts[i] as number) / 2)
   }
-  return row
+  return row.slice()
 }
 
 /** Nodes so many levels higher, hashed in place. */
@@ -45,9 +54,6 @@ export function lengthChunk(length: number): Uint8Array {
   new DataView(chunk.buffer).setUint32(0, length, true)
   return chunk
 }
-
-/** Of the pairs of a level, until the next one is paired up: blocks have hundreds of transactions, and each a tree of many levels. */
-let room = new Uint8Array(0)
 
 /** The nodes with an empty one after those of each tree that has an odd number of them: there until the next call. */
 function pairUp(nodes: Uint8Array, counts: readonly number[], empty: Uint8Array): Uint8Array {

@@ -36,7 +36,7 @@ export function networkSums(explained: ExplainedEpoch, after: StateColumns): Net
 }
 
 /** Doubles are exact: an epoch moves less than 2^53 gwei, which is 9 million ETH. */
-function sumOf(gwei: Float64Array): string {
+function sumOf(gwei: Int32Array | Float64Array): string {
   let sum = 0
   for (let place = 0; place < gwei.length; place++) sum += gwei[place] as number
   return String(sum)

@@ -1,14 +1,11 @@
 import { hexOf } from '../../schemas/eth/hex.ts'
 import type { ClaimedValidators, RegistryWord, ValidatorIdentity } from '../ports/beacon-source.ts'
-import { nameOf, PubkeyFinder } from './pubkey-finder.ts'
+import { CREDENTIALS_BYTES, PUBKEY_BYTES, type RegistryScan } from './registry-scan.ts'
 import { VALIDATOR_BYTES } from './state-layout.ts'
 
-const PUBKEY_BYTES = 48
-const CREDENTIALS_BYTES = 32
-
-/** What a registry (the records of the state of a slot) says of who somebody said these validators are. */
+/** What a registry (the records of the state of a slot, which was scanned last) says of who somebody said these validators are. */
 export function wordOfRegistry(
-  { slot, registry }: { readonly slot: number; readonly registry: Buffer },
+  { slot, registry, scan }: { readonly slot: number; readonly registry: Buffer; readonly scan: RegistryScan },
   { indices, pubkeys }: ClaimedValidators,
 ): RegistryWord {
   const validators = registry.length / VALIDATOR_BYTES
@@ -22,7 +19,6 @@ export function wordOfRegistry(
   }
   if (wrong.length === 0) return { slot, credentials, contradicted: [] }
   const keyAt = (place: number) => pubkeys.subarray(place * PUBKEY_BYTES, (place + 1) * PUBKEY_BYTES)
-  const found = new PubkeyFinder(wrong.map(keyAt)).find(registry, VALIDATOR_BYTES)
   const identityAt = (index: number | undefined): ValidatorIdentity | undefined => {
     if (index === undefined || index >= validators) return undefined
     const record = registry.subarray(index * VALIDATOR_BYTES, (index + 1) * VALIDATOR_BYTES)
@@ -30,7 +26,7 @@ export function wordOfRegistry(
     return { index, pubkey: hexOf(record.subarray(0, PUBKEY_BYTES)), withdrawalCredentials }
   }
   const contradicted = wrong.map((place) => {
-    return { place, holder: identityAt(indices[place]), right: identityAt(found.get(nameOf(keyAt(place)))) }
+    return { place, holder: identityAt(indices[place]), right: identityAt(scan.indexOf(keyAt(place))) }
   })
   return { slot, credentials, contradicted }
 }

@@ -6,15 +6,21 @@ import { giveBack } from '../../schemas/memory.ts'
 
 /** Gives back the memory of a state's columns of one value per validator and its mixes, which are empty afterwards. What else it has stays. */
 export function releaseState(state: StateColumns): void {
-  const { balancesGwei, effectiveIncrements, slashed, credentialPrefixes, inactivityScores } = state
+  releaseButBalances(state)
+  giveBack([state.balancesGwei])
+}
+
+/** As `releaseState`, but for the balances, which cuts of the epoch behind it may be. */
+export function releaseButBalances(state: StateColumns): void {
+  const { effectiveIncrements, slashed, credentialPrefixes, inactivityScores } = state
   const { eligibilityEpochs, activationEpochs, exitEpochs, withdrawableEpochs } = state
   const { previousParticipation, currentParticipation, randaoMixes } = state
-  giveBack([balancesGwei, effectiveIncrements, slashed, credentialPrefixes, inactivityScores])
+  giveBack([effectiveIncrements, slashed, credentialPrefixes, inactivityScores])
   giveBack([eligibilityEpochs, activationEpochs, exitEpochs, withdrawableEpochs])
   giveBack([previousParticipation, currentParticipation, randaoMixes])
 }
 
-/** Gives back the memory of what the epoch brought each validator, which is empty afterwards. */
-export function releaseExplained({ sourceGwei, targetGwei, headGwei, inactivityGwei, cuts }: ExplainedEpoch): void {
-  giveBack([sourceGwei, targetGwei, headGwei, inactivityGwei, ...cuts.map(({ gwei }) => gwei)])
+/** Gives back the memory of the balances that an epoch was asked for, behind its rows, which have the rest of it. */
+export function releaseCuts({ cuts }: ExplainedEpoch): void {
+  giveBack(cuts.map(({ gwei }) => gwei))
 }

@@ -38,6 +38,8 @@ export interface RouteAnswer<Data, Meta> {
   readonly data: Data
   readonly meta: Meta
   readonly flags: AnswerFlags
+  /** What it was read from, if that was SSZ: of what the codec does not copy, which is blocks alone, the values lie in it. */
+  readonly bytes: Uint8Array | undefined
 }
 
 export interface AskOptions {
@@ -111,7 +113,7 @@ function decodeAnswer<Args, Data, Meta>(
   if (!isJson(headers)) {
     return documented(what, () => {
       const meta = resp.meta.fromHeaders(new AnswerHeaders(headers))
-      return { data: resp.data.deserialize(body, meta), meta, flags: flagsOfHeaders(headers) }
+      return { data: resp.data.deserialize(body, meta), meta, flags: flagsOfHeaders(headers), bytes: body }
     })
   }
   const json = parseJson(what, body)
@@ -121,7 +123,7 @@ function decodeAnswer<Args, Data, Meta>(
       { fromJson: (value) => resp.data.fromJson(value, meta), toJson: (value: Data) => resp.data.toJson(value, meta) },
       jsonAt(json, 'data'),
     )
-    return { data, meta, flags: flagsOfJson(json) }
+    return { data, meta, flags: flagsOfJson(json), bytes: undefined }
   })
 }
 

@@ -10,21 +10,23 @@ export class SerializedState {
   readonly #layout: StateLayout
   readonly #bytes: Uint8Array
   readonly #view: DataView
-  readonly #registry: Uint8Array | undefined
+  readonly #apart: ReadonlyMap<string, Uint8Array>
+  readonly #apartBytes: number
 
-  /** `registry`: its bytes, where `bytes` are all but them. */
-  constructor(fork: TransitionFork, bytes: Uint8Array, registry?: Uint8Array) {
+  /** `apart`: lists by their names, where `bytes` are all but them. */
+  constructor(fork: TransitionFork, bytes: Uint8Array, apart: ReadonlyMap<string, Uint8Array> = new Map()) {
     const layout = stateLayout(fork)
     if (bytes.length < layout.bytes) throw malformed(`it has ${bytes.length} bytes`)
     this.#layout = layout
     this.#bytes = bytes
-    this.#registry = registry
+    this.#apart = apart
+    this.#apartBytes = [...apart.values()].reduce((sum, list) => sum + list.length, 0)
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     this.#checkOffsets()
   }
 
   get length(): number {
-    return this.#bytes.length + (this.#registry?.length ?? 0)
+    return this.#bytes.length + this.#apartBytes
   }
 
   /** Whether the fork's states have this field. */
@@ -64,7 +66,8 @@ export class SerializedState {
 
   /** Bytes of a field of variable length. */
   variable(name: string): Uint8Array {
-    if (name === REGISTRY && this.#registry !== undefined) return this.#registry
+    const apart = this.#apart.get(name)
+    if (apart !== undefined) return apart
     return this.#bytes.subarray(this.#placeOf(this.#offset(name)), this.#placeOf(this.#endOf(name)))
   }
 
@@ -79,7 +82,9 @@ export class SerializedState {
 
   /** Among the bytes that are here. */
   #placeOf(offset: number): number {
-    return this.#registry === undefined || offset <= this.#offset(REGISTRY) ? offset : offset - this.#registry.length
+    let place = offset
+    for (const [name, list] of this.#apart) if (this.#offset(name) < offset) place -= list.length
+    return place
   }
 
   #checkOffsets(): void {
@@ -90,8 +95,9 @@ export class SerializedState {
         throw malformed(`its ${name} cannot begin at byte ${offset} of ${this.length}`)
       last = offset
     }
-    if (this.#registry !== undefined && this.#endOf(REGISTRY) - this.#offset(REGISTRY) !== this.#registry.length)
-      throw malformed(`its registry has ${this.#registry.length} bytes`)
+    for (const [name, list] of this.#apart)
+      if (this.#endOf(name) - this.#offset(name) !== list.length)
+        throw malformed(`its ${name} has ${list.length} bytes`)
   }
 }
 

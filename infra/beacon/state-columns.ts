@@ -1,54 +1,41 @@
 import { MAX_PENDING_DEPOSITS_PER_EPOCH } from '@lodestar/params'
-import { INCREMENT_GWEI, INCREMENTS_MAX, parseTransitionFork } from '../../schemas/eth/transition/fork-rules.ts'
-import {
-  type PendingConsolidation,
-  type PendingPartial,
-  type PendingStateDeposit,
-  type StateCheckpoints,
-  type StateColumns,
-  type StateQueues,
-  UNSET_EPOCH,
+import { bytesOfView } from '../../schemas/bytes-of-view.ts'
+import { parseTransitionFork } from '../../schemas/eth/transition/fork-rules.ts'
+import type {
+  PendingConsolidation,
+  PendingPartial,
+  PendingStateDeposit,
+  StateCheckpoints,
+  StateColumns,
+  StateQueues,
 } from '../../schemas/eth/transition/state-columns.ts'
 import { lend } from '../../schemas/memory.ts'
-import { nameOf, PubkeyFinder } from './pubkey-finder.ts'
-import { malformed, SerializedState } from './serialized-state.ts'
+import { PUBKEY_BYTES, RegistryScan } from './registry-scan.ts'
+import { malformed, REGISTRY, SerializedState } from './serialized-state.ts'
 import { VALIDATOR_BYTES } from './state-layout.ts'
+import { integerAt } from './uint64s.ts'
 import { ValidatorKeys } from './validator-keys.ts'
 
 // A serialized state is scanned where it lies: columns of numbers are made of the registry and the lists, and nothing else of it is read.
 // Lengths of records: consensus-specs, phase0 Validator, electra PendingDeposit, PendingPartialWithdrawal, PendingConsolidation.
 
-const PUBKEY_BYTES = 48
 const ROOT_BYTES = 32
 const SIGNATURE_BYTES = 96
 const UINT64_BYTES = 8
 
-const VALIDATOR = {
-  bytes: VALIDATOR_BYTES,
-  withdrawalCredentials: 48,
-  effectiveBalance: 80,
-  slashed: 88,
-  eligibilityEpoch: 89,
-  activationEpoch: 97,
-  exitEpoch: 105,
-  withdrawableEpoch: 113,
-} as const
 const PENDING_DEPOSIT = { bytes: 192, withdrawalCredentials: 48, amount: 80, signature: 88, slot: 184 } as const
 const PENDING_PARTIAL_BYTES = 24
 const PENDING_CONSOLIDATION_BYTES = 16
 
-const WORD = 2 ** 32
-/** Above it a double is not exact. */
-const GWEI_MAX = Number.MAX_SAFE_INTEGER
-const FAR_FUTURE_WORD = 0xffff_ffff
-
 export interface StateBytes {
   readonly fork: string
   readonly bytes: Uint8Array
-  /** The registry's, where they are not among the others. */
-  readonly registry?: Uint8Array
+  /** Lists by their names that are not among them. */
+  readonly apart?: ReadonlyMap<string, Uint8Array>
   /** Public keys (48 bytes) whose validators are asked for, beside those of the sync committee and of the queue's first deposits. */
   readonly pubkeys: readonly Uint8Array[]
+  /** Where the registry is written over others: what has read the one before, and what is marked since. */
+  readonly earlier?: { readonly scan: RegistryScan; readonly marks: Uint8Array } | undefined
 }
 
 export interface ScannedState extends StateColumns {
@@ -60,11 +47,15 @@ export interface ScannedState extends StateColumns {
  * The columns of a serialized state of the preset of this process. They keep nothing of its bytes, which may be written over. Throws
  * AppError `node_malformed` where the bytes are no state of the fork, `usage` for a fork that is not known here.
  */
-export function scanState({ fork: forkName, bytes, registry: apart, pubkeys }: StateBytes): ScannedState {
+export function scanState({ fork: forkName, bytes, apart = new Map(), pubkeys, earlier }: StateBytes): ScannedState {
   const fork = parseTransitionFork(forkName)
-  const state = new SerializedState(fork, plain(bytes), apart === undefined ? apart : plain(apart))
-  const registry = state.list('validators', VALIDATOR.bytes)
-  const validators = registry.length / VALIDATOR.bytes
+  const state = new SerializedState(
+    fork,
+    bytesOfView(bytes),
+    new Map([...apart].map(([name, list]) => [name, bytesOfView(list)])),
+  )
+  const registry = state.list(REGISTRY, VALIDATOR_BYTES)
+  const validators = registry.length / VALIDATOR_BYTES
   const perValidator = (name: string, width: number) => {
     const list = state.list(name, width)
     if (list.length === validators * width) return list
@@ -73,16 +64,18 @@ export function scanState({ fork: forkName, bytes, registry: apart, pubkeys }: S
   const queues = state.has('pendingDeposits') ? queuesOf(state) : undefined
   const seats = seatKeys(state)
   const wanted = [...pubkeys, ...seats, ...(queues?.deposits ?? []).map(({ pubkey }) => pubkey)]
-  const keys = keysIn(registry, wanted)
+  const scan = earlier?.scan ?? new RegistryScan()
+  const registryColumns = scan.read(registry, earlier?.marks)
+  const keys = keysIn(scan, wanted)
   return {
     slot: state.number('slot'),
     fork,
     validators,
-    ...registryColumns(registry, validators),
+    ...registryColumns,
     balancesGwei: integers(perValidator('balances', UINT64_BYTES), 'a balance'),
     previousParticipation: copyOf(perValidator('previousEpochParticipation', 1)),
     currentParticipation: copyOf(perValidator('currentEpochParticipation', 1)),
-    inactivityScores: integers(perValidator('inactivityScores', UINT64_BYTES), 'an inactivity score'),
+    inactivityScores: scoresOf(perValidator('inactivityScores', UINT64_BYTES)),
     slashingsGwei: sumOf(state.vector('slashings')),
     checkpoints: checkpointsOf(state),
     blockRoots: state.vector('blockRoots').slice(),
@@ -108,64 +101,14 @@ function copyOf(bytes: Uint8Array): Uint8Array {
   return copy
 }
 
-/** The same bytes, of which `slice` is a copy, as a Buffer's is not. */
-function plain({ buffer, byteOffset, length }: Uint8Array): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, length)
-}
-
-function keysIn(registry: Uint8Array, wanted: readonly Uint8Array[]): ValidatorKeys {
-  const indices = new PubkeyFinder(wanted).find(registry, VALIDATOR.bytes)
+function keysIn(scan: RegistryScan, wanted: readonly Uint8Array[]): ValidatorKeys {
   return new ValidatorKeys(
     wanted.map((pubkey) => {
-      const index = indices.get(nameOf(pubkey))
-      if (index === undefined) return { pubkey: pubkey.slice(), validator: undefined }
-      const at = index * VALIDATOR.bytes + VALIDATOR.withdrawalCredentials
-      return { pubkey: pubkey.slice(), validator: { index, credentials: registry.slice(at, at + ROOT_BYTES) } }
+      const index = scan.indexOf(pubkey)
+      const validator = index === undefined ? undefined : { index, credentials: scan.credentialsOf(index) }
+      return { pubkey: bytesOfView(pubkey).slice(), validator }
     }),
   )
-}
-
-function registryColumns(registry: Uint8Array, validators: number) {
-  const view = new DataView(registry.buffer, registry.byteOffset, registry.byteLength)
-  const effectiveIncrements = lend(Uint16Array, validators)
-  const slashed = lend(Uint8Array, validators)
-  const eligibilityEpochs = lend(Uint32Array, validators)
-  const activationEpochs = lend(Uint32Array, validators)
-  const exitEpochs = lend(Uint32Array, validators)
-  const withdrawableEpochs = lend(Uint32Array, validators)
-  const credentialPrefixes = lend(Uint8Array, validators)
-  for (let index = 0, at = 0; index < validators; index++, at += VALIDATOR.bytes) {
-    credentialPrefixes[index] = registry[at + VALIDATOR.withdrawalCredentials] as number
-    slashed[index] = registry[at + VALIDATOR.slashed] as number
-    effectiveIncrements[index] = incrementsAt(view, at + VALIDATOR.effectiveBalance)
-    eligibilityEpochs[index] = epochAt(view, at + VALIDATOR.eligibilityEpoch)
-    activationEpochs[index] = epochAt(view, at + VALIDATOR.activationEpoch)
-    exitEpochs[index] = epochAt(view, at + VALIDATOR.exitEpoch)
-    withdrawableEpochs[index] = epochAt(view, at + VALIDATOR.withdrawableEpoch)
-  }
-  return {
-    effectiveIncrements,
-    slashed,
-    eligibilityEpochs,
-    activationEpochs,
-    exitEpochs,
-    withdrawableEpochs,
-    credentialPrefixes,
-  }
-}
-
-function incrementsAt(view: DataView, at: number): number {
-  const increments = integerAt(view, at, 'an effective balance') / INCREMENT_GWEI
-  if (Number.isInteger(increments) && increments <= INCREMENTS_MAX) return increments
-  throw malformed(`an effective balance of it is not of 0 to ${INCREMENTS_MAX} increments`)
-}
-
-function epochAt(view: DataView, at: number): number {
-  const low = view.getUint32(at, true)
-  const high = view.getUint32(at + 4, true)
-  if (high === 0 && low !== UNSET_EPOCH) return low
-  if (high === FAR_FUTURE_WORD && low === FAR_FUTURE_WORD) return UNSET_EPOCH
-  throw malformed('an epoch of its registry is beyond 2^32 and not FAR_FUTURE_EPOCH')
 }
 
 function integers(list: Uint8Array, what: string): Float64Array {
@@ -175,10 +118,15 @@ function integers(list: Uint8Array, what: string): Float64Array {
   return values
 }
 
-function integerAt(view: DataView, at: number, what: string): number {
-  const value = view.getUint32(at + 4, true) * WORD + view.getUint32(at, true)
-  if (value > GWEI_MAX) throw malformed(`${what} of it is above ${GWEI_MAX}`)
-  return value
+/** An epoch raises a score by 4: none comes near 32 bits. */
+function scoresOf(list: Uint8Array): Uint32Array {
+  const view = new DataView(list.buffer, list.byteOffset, list.byteLength)
+  const scores = lend(Uint32Array, list.length / UINT64_BYTES)
+  for (let i = 0, at = 0; i < scores.length; i++, at += UINT64_BYTES) {
+    scores[i] = view.getUint32(at, true)
+    if (view.getUint32(at + 4, true) !== 0) throw malformed('an inactivity score of it is beyond 2^32')
+  }
+  return scores
 }
 
 function sumOf(vector: Uint8Array): bigint {

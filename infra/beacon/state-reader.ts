@@ -5,13 +5,14 @@ import { epochOf } from '../../schemas/eth/time.ts'
 import type { BodyReader, ChainNode } from '../nodes/nodes.ts'
 import type { BeaconChain, ClaimedValidators, RegistryWord } from '../ports/beacon-source.ts'
 import { flagsOfHeaders, refuseOptimistic } from './answer-flags.ts'
-import { RegistryMemory } from './registry-memory.ts'
+import { RegistryScan } from './registry-scan.ts'
 import { wordOfRegistry } from './registry-word.ts'
 import { pathOf } from './route.ts'
 import { DEBUG } from './routes.ts'
 import { SerializedState } from './serialized-state.ts'
 import { type AnchorParts, type EarlierRoots, isNamedBefore } from './state-anchor.ts'
 import { type ScannedState, scanState } from './state-columns.ts'
+import { StateMemory } from './state-memory.ts'
 import { StateReception } from './state-reception.ts'
 import { StateRoots } from './state-root.ts'
 import type { Ask } from './wide-tables.ts'
@@ -51,13 +52,15 @@ export interface StateQuestion extends StatePlace {
 }
 
 /**
- * Reads states from nodes, one after the other: the registry into one memory, over the one before, everything else into two buffers that are used in
- * turn. A root is told by what differs from the state before.
+ * Reads states from nodes, one after the other: lists of one entry per validator into memories of their own, over those before, and the rest into two
+ * buffers that are used in turn. A root is told by what differs from the state before.
  */
 export class StateReader {
   readonly #chain: () => Promise<BeaconChain>
   readonly #roots = new StateRoots({ lent: true })
-  readonly #registry = new RegistryMemory()
+  readonly #memory = new StateMemory()
+  /** What was read of the registry that lies there. */
+  readonly #scan = new RegistryScan()
   readonly #buffers: [Uint8Array, Uint8Array] = [new Uint8Array(0), new Uint8Array(0)]
   /** The buffer that the last root was not told of. */
   #free: 0 | 1 = 0
@@ -87,7 +90,7 @@ export class StateReader {
     const turn = this.#turn.then(() => {
       const state = this.#anchored
       if (state === undefined || !isWanted(state)) return undefined
-      return wordOfRegistry({ slot: state.slot, registry: this.#registry.registry }, claims)
+      return wordOfRegistry({ slot: state.slot, registry: this.#memory.registry.bytes, scan: this.#scan }, claims)
     })
     this.#turn = turn.catch(() => undefined)
     return turn
@@ -99,12 +102,18 @@ export class StateReader {
     this.#anchored = undefined
     const { fork, bytes } = await this.#receive(node, slot, buffer)
     refuseOtherFork(node, { slot, fork }, await this.#chain())
-    const { registry } = this.#registry
-    const columns = scanState({ fork, bytes, registry, pubkeys })
+    const apart = this.#memory.bytes
+    const columns = scanState({
+      fork,
+      bytes,
+      apart,
+      pubkeys,
+      earlier: { scan: this.#scan, marks: this.#memory.registry.marks },
+    })
     if (columns.slot !== slot)
       throw node.fault('node_inconsistent', `answered the state of slot ${slot} with that of slot ${columns.slot}`)
-    const serialized = new SerializedState(columns.fork, bytes, registry)
-    const stateRoot = this.#roots.rootOf(fork, bytes, this.#registry)
+    const serialized = new SerializedState(columns.fork, bytes, apart)
+    const stateRoot = this.#roots.rootOf(fork, bytes, this.#memory)
     this.#free = buffer === 0 ? 1 : 0
     const stateRoots = serialized.vector('stateRoots').slice()
     const { blockRoot } = question
@@ -113,7 +122,7 @@ export class StateReader {
     return { slot, blockRoot, columns, stateRoot: hexOf(stateRoot), stateRoots, ...anchoring }
   }
 
-  /** All bytes but the registry's. */
+  /** All bytes but those of the lists that lie apart. */
   async #receive(node: ChainNode, slot: number, buffer: 0 | 1) {
     const path = pathOf(DEBUG.getStateV2, { stateId: slot })
     const request = { method: 'GET', path, accept: 'application/octet-stream' } as const
@@ -124,7 +133,7 @@ export class StateReader {
         throw new AbsentState(`${node.name} does not tell states as SSZ`)
       refuseOptimistic(node, `the state of slot ${slot}`, flagsOfHeaders(headers))
       fork = String(headers['eth-consensus-version'] ?? '')
-      const receiving = new StateReception({ fork, toldBytes, bytesMax }, this.#registry, (bytes) =>
+      const receiving = new StateReception({ fork, toldBytes, bytesMax }, this.#memory, (bytes) =>
         this.#room(buffer, bytes),
       )
       reception = receiving

@@ -12,8 +12,8 @@ import { parseTransitionFork, type TransitionFork } from '../../schemas/eth/tran
 import { KeptTree } from './kept-tree.ts'
 import { CHUNK_BYTES, climb, depthOf, withLength } from './merkle.ts'
 import { isRecord, RecordHasher } from './record-hasher.ts'
-import type { RegistryMemory } from './registry-memory.ts'
-import { malformed, REGISTRY, SerializedState } from './serialized-state.ts'
+import { malformed, SerializedState } from './serialized-state.ts'
+import type { StateMemory } from './state-memory.ts'
 
 /** Three times mainnet's state of 2025. */
 const STATE_BYTES_MAX = 2 ** 30
@@ -45,8 +45,8 @@ interface Kept {
  * byte by byte, and only what differs is hashed again. So any order of states gives the right roots, and a branch in its own order
  * the quickest. No object is made of a validator.
  *
- * Kept are the last state's bytes, but for a registry that is written over, and 18 bytes per validator above it, 40 MB of mainnet; 50 per validator
- * where registries are compared.
+ * Kept are the last state's bytes, but for lists that are written over, and 20 bytes of nodes per validator above them, 45 MB of mainnet; 52 where
+ * registries are compared.
  */
 export class StateRoots {
   readonly #lent: boolean
@@ -62,20 +62,20 @@ export class StateRoots {
   }
 
   /**
-   * 32 bytes. `registry`: where the states' registries are written one over the other, if it is not among the bytes; then it is of all states.
+   * 32 bytes. `apart`: where lists of the states are written one over the other, if they are not among the bytes; then they are of all states.
    * Throws AppError `node_malformed` where the bytes are no state of the fork, `usage` for a fork that is not known here.
    */
-  rootOf(forkName: string, bytes: Uint8Array, registry?: RegistryMemory): Uint8Array {
+  rootOf(forkName: string, bytes: Uint8Array, apart?: StateMemory): Uint8Array {
     const fork = parseTransitionFork(forkName)
     const before = this.#comparable(fork, bytes)
     const fields = before?.fields ?? fieldsOf(fork)
-    const parts = bytesOfFields(fork, fields, bytes, registry)
+    const parts = bytesOfFields(fork, fields, bytes, apart)
     // Half-made trees are of no state: they are dropped if a field turns out to be malformed.
     this.#kept = undefined
     const roots = new Uint8Array(fields.size * CHUNK_BYTES)
     for (const [place, [name, field]] of [...fields].entries()) {
       const now = parts.get(name) ?? NOTHING
-      const marks = name === REGISTRY ? registry?.marks : undefined
+      const marks = apart?.lists.get(name)?.marks
       const root = rootOfField(field, { before: before?.parts.get(name) ?? NOTHING, now, marks })
       roots.set(root, place * CHUNK_BYTES)
     }
@@ -166,9 +166,9 @@ function bytesOfFields(
   fork: TransitionFork,
   fields: Fields,
   bytes: Uint8Array,
-  registry?: RegistryMemory,
+  apart?: StateMemory,
 ): ReadonlyMap<string, Buffer> {
-  const state = new SerializedState(fork, bytes, registry?.registry)
+  const state = new SerializedState(fork, bytes, apart?.bytes)
   if (state.length > STATE_BYTES_MAX) throw malformed(`it has ${state.length} bytes`)
   return new Map(
     [...fields].map(([name, field]) => {

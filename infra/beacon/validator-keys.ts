@@ -1,5 +1,3 @@
-import { nameOf } from './pubkey-finder.ts'
-
 /** A public key (48 bytes) that was looked for in a state's registry, and the validator that it has there. */
 export interface LookedFor {
   readonly pubkey: Uint8Array
@@ -36,4 +34,9 @@ export class ValidatorKeys {
     if (credentials === undefined) throw new Error(`the public key of validator ${index} was not looked for`)
     return credentials
   }
+}
+
+/** What the map's keys are. */
+function nameOf(pubkey: Uint8Array): string {
+  return Buffer.from(pubkey.buffer, pubkey.byteOffset, pubkey.byteLength).toString('latin1')
 }

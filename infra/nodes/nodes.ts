@@ -1,7 +1,7 @@
 import querystring from 'node:querystring'
 import { type Dispatcher, Pool } from 'undici'
 import { AppError, type ErrorCode } from '../../schemas/errors.ts'
-import { giveBack } from '../../schemas/memory.ts'
+import { giveBack, giveBackWhole } from '../../schemas/memory.ts'
 import { basicCredentials } from '../basic-credentials.ts'
 import { retryAfterMs } from './retry-after.ts'
 
@@ -148,13 +148,16 @@ export class ChainNode implements AsyncDisposable {
     try {
       const take = reader({ headers: begun.headers, toldBytes, bytesMax })
       let last: Uint8Array = new Uint8Array(0)
+      const parts: Uint8Array[] = []
       await this.#take(begun.body, (piece) => {
         take(piece)
-        // Who has read the socket is done with a piece when the next one is there.
-        giveBack([last])
+        // Who has read the socket is done with a piece when the next one is there, but for the rest of what that is a part of.
+        if (last.byteLength === last.buffer.byteLength) giveBack([last])
+        else parts.push(last)
         last = piece
         return false
       })
+      giveBackWhole([...parts, last])
     } finally {
       begun.body.destroy()
     }
@@ -197,7 +200,7 @@ export class ChainNode implements AsyncDisposable {
     const pieces: Uint8Array[] = []
     await this.#take(body, (piece) => void pieces.push(piece))
     const whole = Buffer.concat(pieces)
-    giveBack(pieces.slice(0, -1)) // as in `readBy`
+    giveBackWhole(pieces) // the first of them lies behind the answer's head, and nothing comes behind the last
     return whole
   }
 

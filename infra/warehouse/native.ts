@@ -1,3 +1,4 @@
+import { bytesOfView } from '../../schemas/bytes-of-view.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { CODED_TEXTS_MAX, CodedTexts } from '../../schemas/tables/coded-texts.ts'
 import type { InsertColumn, InsertColumns } from '../ports/warehouse.ts'
@@ -176,7 +177,7 @@ type IntegerColumn = Exclude<InsertColumn, readonly string[] | CodedTexts>
 
 function encodeIntegers(name: string, layout: IntegerLayout, values: IntegerColumn): Uint8Array {
   if (ArrayBuffer.isView(values) && hasLayout(values, layout)) {
-    return new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
+    return bytesOfView(values)
   }
   const { bytes, signed } = layout
   const bits = BigInt(bytes * 8)
@@ -273,10 +274,9 @@ function dictionary(texts: readonly string[], indexes: Uint8Array | Uint16Array)
     BigInt(texts.length),
   ]
   const bytes = (numbers: readonly bigint[]) => new Uint8Array(BigUint64Array.from(numbers).buffer)
-  const rows = new Uint8Array(indexes.buffer, indexes.byteOffset, indexes.byteLength)
   return {
     type: DICTIONARY_TYPE,
-    data: Buffer.concat([bytes(head), encodeStrings(texts), bytes([BigInt(indexes.length)]), rows]),
+    data: Buffer.concat([bytes(head), encodeStrings(texts), bytes([BigInt(indexes.length)]), bytesOfView(indexes)]),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ClaimedValidators, ValidatorIdentity } from '../../infra/ports/beacon-source.ts'
+import { scatteredKey } from '../../schemas/eth/scattered-key.ts'
 import { isAmong } from './registry-rows.ts'
 
 const PUBKEY_BYTES = 48
@@ -169,7 +170,7 @@ export class PubkeyBook {
     const written = this.#asked.write(pubkey.slice(HEX_FROM), 'hex')
     if (written !== PUBKEY_BYTES) throw new Error(`${pubkey} is no public key`)
     const mask = this.#table.length - 1
-    let slot = scatter(this.#asked, 0) & mask
+    let slot = scatteredKey(this.#asked, 0) & mask
     for (; this.#table[slot] !== 0; slot = (slot + 1) & mask) {
       const from = ((this.#table[slot] as number) - 1) * PUBKEY_BYTES
       if (this.#asked.compare(this.#bytes, from, from + PUBKEY_BYTES) === 0) break
@@ -194,15 +195,9 @@ export class PubkeyBook {
     this.#table = new Uint32Array(room * SLOT_FACTOR)
     const mask = this.#table.length - 1
     for (let place = 0; place < this.#size; place++) {
-      let slot = scatter(bytes, place * PUBKEY_BYTES) & mask
+      let slot = scatteredKey(bytes, place * PUBKEY_BYTES) & mask
       while (this.#table[slot] !== 0) slot = (slot + 1) & mask
       this.#table[slot] = place + 1
     }
   }
-}
-
-/** Of two words of a key: keys that resemble each other in one lie apart, whoever has chosen them. */
-function scatter(bytes: Buffer, at: number): number {
-  const word = Math.imul(bytes.readUInt32LE(at) ^ Math.imul(bytes.readUInt32LE(at + 44), 0x85eb_ca6b), 0x9e37_79b1)
-  return (word ^ (word >>> 15)) >>> 0
 }

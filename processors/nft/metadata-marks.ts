@@ -1,3 +1,4 @@
+import { bytesOfView } from '../../schemas/bytes-of-view.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
 import { decodeMetadataChange, type MetadataChange } from '../../schemas/eth/metadata-changes.ts'
 import { TOKEN_STANDARDS } from '../../schemas/eth/nft-transfers.ts'
@@ -118,7 +119,7 @@ function wordsOf(bytes: Uint8Array): Uint32Array {
 }
 
 function bytesOfWords(words: Uint32Array): Uint8Array {
-  return new Uint8Array(words.buffer, words.byteOffset, words.byteLength)
+  return bytesOfView(words)
 }
 
 /** The keys of tables of addresses. */

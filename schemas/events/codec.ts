@@ -2,7 +2,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { AppError } from '../errors.ts'
-import { giveBackWhole } from '../memory.ts'
+import { giveBackWhole, ownBytes } from '../memory.ts'
 import { type ColumnsOf, type Layout, packColumns, packedBytes, unpackColumns } from './columns.ts'
 import type { Envelope, Topic } from './envelope.ts'
 
@@ -104,6 +104,10 @@ const HEADER_LENGTH_BYTES = 4
 // of memory that is let go brings nearer that everything is tidied up.
 const CHUNK_BYTES_MIN = 1_024
 const USUAL_RATIO = 4
+/** Events of a type are packed about as well as the one before. */
+const PACKED_LIKE_LAST = 9 / 8
+/** A smaller piece is a part of Node's pool, which nobody can give back. */
+const OWN_PIECE_BYTES_MIN = Buffer.poolSize / 2
 /** A piece that is full asks for another one. */
 const CHUNK_BYTES_LEFT = 64
 
@@ -124,6 +128,8 @@ export function packedEvent<Name extends string, Schema extends TSchema, L exten
   older: Readonly<Record<number, Upcast<Packed<Static<Schema>, NoInfer<L>>>>> = {},
 ): EventType<Name, Packed<Static<Schema>, L>> {
   const { bytesMax = EVENT_BYTES_MAX } = identity
+  /** Of an event's columns, what is left of them when they are packed. */
+  let share = 1 / USUAL_RATIO
   return {
     ...identity,
     older,
@@ -135,11 +141,14 @@ export function packedEvent<Name extends string, Schema extends TSchema, L exten
       const gathered = gathering.bytes()
       const packed = zstdCompressSync(gathered, {
         params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL },
-        chunkSize: chunkBytes(gathered.length / USUAL_RATIO),
+        chunkSize: chunkBytes(
+          Math.max(share * gathered.length, gathered.length < OWN_PIECE_BYTES_MIN ? 0 : OWN_PIECE_BYTES_MIN),
+        ),
       })
+      if (gathered.length > 0) share = Math.min(1, (PACKED_LIKE_LAST * packed.length) / gathered.length)
       const length = HEADER_LENGTH_BYTES + head.length + packed.length
       refuseAbove(bytesMax, length, identity.name)
-      const out = Buffer.allocUnsafe(length)
+      const out = ownBytes(length)
       out.writeUInt32LE(head.length, 0)
       out.set(head, HEADER_LENGTH_BYTES)
       out.set(packed, HEADER_LENGTH_BYTES + head.length)

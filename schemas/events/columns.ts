@@ -1,4 +1,5 @@
 import { fromPlanes, toPlanes } from '../byte-planes.ts'
+import { bytesOfView } from '../bytes-of-view.ts'
 import { AppError } from '../errors.ts'
 import { lend } from '../memory.ts'
 
@@ -36,7 +37,7 @@ function plainNumbers<Values extends NumberArray>(ctor: NumberArrayCtor<Values>)
   return {
     rowBytes: ctor.BYTES_PER_ELEMENT,
     rowsOf: (values) => values.length,
-    pack: (values, put) => put(bytesOfArray(values)),
+    pack: (values, put) => put(bytesOfView(values)),
     unpack: (from, rows) => from.array(ctor, rows),
   }
 }
@@ -46,13 +47,13 @@ function numbersByPlanes<Values extends NumberArray>(ctor: NumberArrayCtor<Value
   return {
     rowBytes: width,
     rowsOf: (values) => values.length,
-    pack: (values, put) => put(toPlanes(bytesOfArray(values), width, scratchOf(values.byteLength))),
+    pack: (values, put) => put(toPlanes(bytesOfView(values), width, scratchOf(values.byteLength))),
     unpack(from, rows) {
       const packed = from.bytes(rows * width)
       const planes = scratchOf(packed.length) // where words lie as words
       planes.set(packed)
       const values = from.room(ctor, rows)
-      fromPlanes(planes, width, bytesOfArray(values))
+      fromPlanes(planes, width, bytesOfView(values))
       return values
     },
   }
@@ -112,7 +113,7 @@ const uint256: ColumnCodec<readonly bigint[]> = {
     for (let word = 0; word < UINT256_WORDS; word++) {
       const shift = BigInt(word) * WORD_BITS
       // The array takes the lowest 64 bits of what is put into it.
-      put(bytesOfArray(BigUint64Array.from(values, (value) => value >> shift)))
+      put(bytesOfView(BigUint64Array.from(values, (value) => value >> shift)))
     }
   },
   unpack(from, rows) {
@@ -215,7 +216,7 @@ class ColumnReader {
   array<Values extends NumberArray>(ctor: NumberArrayCtor<Values>, length: number): Values {
     const bytes = this.bytes(length * ctor.BYTES_PER_ELEMENT)
     const values = this.room(ctor, length)
-    bytesOfArray(values).set(bytes)
+    bytesOfView(values).set(bytes)
     return values
   }
 
@@ -242,10 +243,6 @@ class ColumnReader {
   }
 }
 
-function bytesOfArray(column: NumberArray): Uint8Array {
-  return new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
-}
-
 /** What a column is packed in, until the next one is: let go each time, it would be as much memory again as the columns. */
 let scratch = new ArrayBuffer(0)
 
@@ -257,7 +254,7 @@ function scratchOf(bytes: number): Uint8Array {
 /** In the scratch. Differences wrap at the column's width, as do the sums that undo them. */
 function deltaOf(column: NumberArray): Uint8Array {
   const delta = scratchOf(column.byteLength)
-  delta.set(bytesOfArray(column))
+  delta.set(bytesOfView(column))
   switch (column.BYTES_PER_ELEMENT) {
     case 1:
       deltaOfBytes(delta)
@@ -274,7 +271,7 @@ function deltaOf(column: NumberArray): Uint8Array {
 function undoDelta<Values extends NumberArray>(column: Values): Values {
   switch (column.BYTES_PER_ELEMENT) {
     case 1:
-      undoDeltaOfBytes(bytesOfArray(column))
+      undoDeltaOfBytes(bytesOfView(column))
       break
     case 4:
       undoDeltaOfWords(wordsOf(column))

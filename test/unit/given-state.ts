@@ -31,7 +31,7 @@ export function stateOf(slot: number, blockRoot = rootOf(slot)): ReadState {
       credentialPrefixes: Uint8Array.of(0, 1, 2),
       previousParticipation: Uint8Array.of(7, 6, 5),
       currentParticipation: Uint8Array.of(4, 3, 2),
-      inactivityScores: Float64Array.of(0, 4, 2 ** 40),
+      inactivityScores: Uint32Array.of(0, 4, 2 ** 32 - 1),
       checkpoints: { justificationBits: 15, previousJustifiedEpoch: 1, currentJustifiedEpoch: 2, finalizedEpoch: 0 },
       blockRoots: new Uint8Array(64).fill(4),
       randaoMixes,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { RegistryScan } from '../../infra/beacon/registry-scan.ts'
 import { wordOfRegistry } from '../../infra/beacon/registry-word.ts'
 import { VALIDATOR_BYTES } from '../../infra/beacon/state-layout.ts'
 import type { ExplainedRows, FinalChain, ValidatorIdentity } from '../../infra/ports/beacon-source.ts'
@@ -55,7 +56,10 @@ function computedBy(chain: SyntheticChain, { told, registry, typeAfter }: States
       })),
     registered: async (claims) => {
       const read = registry()
-      return read && wordOfRegistry(read, claims)
+      if (read === undefined) return undefined
+      const scan = new RegistryScan()
+      scan.read(read.registry)
+      return wordOfRegistry({ ...read, scan }, claims)
     },
     explainedEpoch: async ({ epoch }, set): Promise<ExplainedRows> => {
       const states = await final.validators((epoch + 1) * SLOTS_PER_EPOCH - 1, set)

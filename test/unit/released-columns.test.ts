@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { encodeKeptState } from '../../infra/beacon/kept-state-file.ts'
-import { releaseExplained, releaseState } from '../../infra/beacon/released-columns.ts'
+import { releaseButBalances, releaseCuts, releaseState } from '../../infra/beacon/released-columns.ts'
 import { type ExplainedEpoch, explainEpoch } from '../../schemas/eth/transition/explain-epoch.ts'
 import { refuseGivenBack } from '../../schemas/eth/transition/state-columns.ts'
 import { stateOf } from './given-state.ts'
@@ -15,11 +15,18 @@ test('a released state has no column by validator left and no mixes, and all els
   const bytes = (sizes: readonly number[]) => sizes.reduce((sum, one) => sum + one, 0)
   const before = bytes(lengths())
   // Two doubles, four epochs, an effective balance, and four columns of a byte each.
-  const released = validators * (2 * 8 + 4 * 4 + 2 + 4) + columns.randaoMixes.byteLength
+  const released = validators * (8 + 5 * 4 + 2 + 4) + columns.randaoMixes.byteLength
   releaseState(columns)
   expect([bytes(lengths()), columns.balancesGwei.length]).toEqual([before - released, 0])
   expect([columns.blockRoots.length > 0, columns.syncSeats.length > 0]).toEqual([true, true])
   expect(() => releaseState(columns)).not.toThrow()
+})
+
+test('a state that is released but for its balances has them', () => {
+  const { columns } = stateOf(95)
+  const { balancesGwei } = columns
+  releaseButBalances(columns)
+  expect([columns.balancesGwei, columns.balancesGwei.length, columns.exitEpochs.length]).toEqual([balancesGwei, 3, 0])
 })
 
 test('a released state is neither computed with nor kept', async () => {
@@ -36,17 +43,8 @@ test('a released state is neither computed with nor kept', async () => {
 test('memory that a column shares with others stays, and what two have is given back once', () => {
   const shared = new Float64Array(2 * VALIDATORS)
   const balances = gwei()
-  const explained = {
-    ...{ sourceGwei: gwei(), targetGwei: gwei(), headGwei: gwei(), inactivityGwei: shared.subarray(VALIDATORS) },
-    cuts: [
-      { slot: 1, gwei: balances },
-      { slot: 2, gwei: balances },
-    ],
-  }
-  releaseExplained(explained as unknown as ExplainedEpoch)
-  const { sourceGwei, targetGwei, headGwei, inactivityGwei } = explained
-  expect([sourceGwei, targetGwei, headGwei, inactivityGwei, balances].map(({ length }) => length)).toEqual([
-    0, 0, 0, 3, 0,
-  ])
+  const cuts = [balances, balances, shared.subarray(VALIDATORS)].map((gwei, slot) => ({ slot, gwei }))
+  releaseCuts({ cuts } as unknown as ExplainedEpoch)
+  expect(cuts.map(({ gwei: { length } }) => length)).toEqual([0, 0, VALIDATORS])
   expect(shared.length).toBe(2 * VALIDATORS)
 })

@@ -13,9 +13,9 @@ import {
 import { ssz } from '@lodestar/types'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { RegistryMemory } from '../../infra/beacon/registry-memory.ts'
 import { SerializedState } from '../../infra/beacon/serialized-state.ts'
 import { STATE_LAYOUTS } from '../../infra/beacon/state-layout.ts'
+import { StateMemory } from '../../infra/beacon/state-memory.ts'
 import { StateReception } from '../../infra/beacon/state-reception.ts'
 import { StateRoots } from '../../infra/beacon/state-root.ts'
 import { TRANSITION_FORKS, type TransitionFork } from '../../schemas/eth/transition/fork-rules.ts'
@@ -150,7 +150,7 @@ test.each(TRANSITION_FORKS)('states of %s that are received over each other have
     fc.property(fc.integer(), fc.array(count, { minLength: 4, maxLength: 6 }), (seed, counts) => {
       const given = new GivenState(fork, seed)
       const random = randomOf(seed)
-      const registry = new RegistryMemory()
+      const memory = new StateMemory()
       const roots = new StateRoots({ lent: true })
       const buffers = [Buffer.alloc(0), Buffer.alloc(0)]
       /** In pieces of any length; where it ends early, only so many bytes come. */
@@ -161,7 +161,7 @@ test.each(TRANSITION_FORKS)('states of %s that are received over each other have
           return buffers[buffer] as Buffer
         }
         const toldBytes = random() % 2 === 0 ? bytes.length : 0
-        const reception = new StateReception({ fork, toldBytes, bytesMax: bytes.length }, registry, room)
+        const reception = new StateReception({ fork, toldBytes, bytesMax: 2 * bytes.length }, memory, room)
         for (let from = 0; from < end; ) {
           const to = Math.min(end, from + 1 + (random() % (random() % 2 === 0 ? 200 : 20_000)))
           reception.take(bytes.subarray(from, to))
@@ -175,11 +175,11 @@ test.each(TRANSITION_FORKS)('states of %s that are received over each other have
         const other = new GivenState(fork, seed + 1).step(random() % 300).bytes
         if (random() % 2 === 0) receive(other, free, random() % other.length)
         const others = receive(bytes, free)
-        const [apart, whole] = [new SerializedState(fork, others, registry.registry), new SerializedState(fork, bytes)]
+        const [apart, whole] = [new SerializedState(fork, others, memory.bytes), new SerializedState(fork, bytes)]
         expect(apart.length).toBe(bytes.length)
         for (const name of STATE_LAYOUTS.get(fork)?.variable ?? [])
           expect(Buffer.compare(apart.variable(name), whole.variable(name)), name).toBe(0)
-        expect(roots.rootOf(fork, others, registry), `with ${validators} validators`).toEqual(root)
+        expect(roots.rootOf(fork, others, memory), `with ${validators} validators`).toEqual(root)
         free = free === 0 ? 1 : 0
       }
     }),
@@ -200,12 +200,12 @@ test('an answer that says wrongly where its registry lies is no state', () => {
     const at = layout?.at.get(name) ?? 0
     const right = view.getUint32(at, true)
     view.setUint32(at, offset, true)
-    const registry = new RegistryMemory()
+    const memory = new StateMemory()
     const room = (wanted: number) => Buffer.alloc(Math.max(wanted, bytes.length))
-    const reception = new StateReception({ fork: 'fulu', toldBytes: 0, bytesMax: bytes.length }, registry, room)
+    const reception = new StateReception({ fork: 'fulu', toldBytes: 0, bytesMax: bytes.length }, memory, room)
     reception.take(bytes)
     const others = reception.received()
-    expect(() => new SerializedState('fulu', others, registry.registry), `${name} at ${offset}`).toThrow(
+    expect(() => new SerializedState('fulu', others, memory.bytes), `${name} at ${offset}`).toThrow(
       expect.objectContaining({ code: 'node_malformed' }),
     )
     view.setUint32(at, right, true)

@@ -35,7 +35,7 @@ const after: StateColumns = {
   exitEpochs: new Uint32Array(VALIDATORS).fill(UNSET_EPOCH),
   withdrawableEpochs: new Uint32Array(VALIDATORS).fill(UNSET_EPOCH),
   ...{ credentialPrefixes: new Uint8Array(VALIDATORS), previousParticipation: new Uint8Array(VALIDATORS) },
-  ...{ currentParticipation: new Uint8Array(VALIDATORS), inactivityScores: new Float64Array(VALIDATORS) },
+  ...{ currentParticipation: new Uint8Array(VALIDATORS), inactivityScores: new Uint32Array(VALIDATORS) },
   ...{ slashingsGwei: 0n, blockRoots: new Uint8Array(0), randaoMixes: new Uint8Array(0) },
   checkpoints: { justificationBits: 0, previousJustifiedEpoch: 0, currentJustifiedEpoch: 0, finalizedEpoch: 0 },
   ...{ proposerLookahead: undefined, syncSeats: new Uint32Array(0), queues: undefined },

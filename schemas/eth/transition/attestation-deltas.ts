@@ -1,3 +1,4 @@
+import { AppError } from '../../errors.ts'
 import { lendZeros } from '../../memory.ts'
 import type { ReplayedBalances } from './effects.ts'
 import { type ChainRules, type ForkRules, INCREMENT_GWEI, INCREMENTS_MAX } from './fork-rules.ts'
@@ -23,11 +24,15 @@ const GENESIS_EPOCH = 0
 /** Below it a product of integers is exact in a double. */
 const EXACT_MAX = Number.MAX_SAFE_INTEGER
 
+/** What a flag brings or costs has 32 bits: by mainnet's factor it is 1.7 ETH at most, of 2,048 where 1 is active. */
+const FLAG_GWEI_MAX = 2 ** 31 - 1
+
 /** A transition's attestation rewards and penalties as they were applied, gwei, a value per validator; penalties are negative. */
 export interface AttestationDeltas {
-  readonly sourceGwei: Float64Array
-  readonly targetGwei: Float64Array
-  readonly headGwei: Float64Array
+  readonly sourceGwei: Int32Array
+  readonly targetGwei: Int32Array
+  readonly headGwei: Int32Array
+  /** In a leak of months it is above 32 bits. */
   readonly inactivityGwei: Float64Array
   /** What the duties of all validators had brought with every vote right and in time: by their effective balances and what took part. */
   readonly idealGwei: number
@@ -35,8 +40,9 @@ export interface AttestationDeltas {
 
 /** Of a transition that rewards nobody; a value per validator. */
 export function noDeltas(validators: number): AttestationDeltas {
-  const zeros = () => lendZeros(Float64Array, validators)
-  return { sourceGwei: zeros(), targetGwei: zeros(), headGwei: zeros(), inactivityGwei: zeros(), idealGwei: 0 }
+  const zeros = () => lendZeros(Int32Array, validators)
+  const inactivityGwei = lendZeros(Float64Array, validators)
+  return { sourceGwei: zeros(), targetGwei: zeros(), headGwei: zeros(), inactivityGwei, idealGwei: 0 }
 }
 
 /** What the transition out of a state's epoch goes by. */
@@ -93,7 +99,8 @@ function participating(state: StateColumns, participation: Uint8Array, flag: num
 /**
  * Applies attestation rewards and penalties, and those for inactivity, of the transition out of the state's epoch (consensus-specs, altair:
  * process_inactivity_updates, get_flag_index_deltas, get_inactivity_penalty_deltas). A validator's four parts are applied one after
- * the other, each reward before its penalty, so that one on an empty balance costs what is there.
+ * the other, each reward before its penalty, so that one on an empty balance costs what is there. Throws AppError `usage` for a chain
+ * whose factor makes a flag's reward more than 32 bits.
  */
 export function applyAttestationDeltas(
   state: StateColumns,
@@ -122,7 +129,7 @@ export function applyAttestationDeltas(
     for (let part = 0; part < FLAGS.length; part++) {
       const { bit, rewards, penalties } = parts[part] as FlagTable
       const gwei = (flags & bit) !== 0 ? rewards[increments] : penalties[increments]
-      const column = columns[part] as Float64Array
+      const column = columns[part] as Int32Array
       column[i] = balances.apply(i, gwei as number)
     }
     if ((flags & TARGET_FLAG) !== 0) continue
@@ -162,6 +169,9 @@ function tableOf(
     if (!isLeaking) rewards[increments] = quotient(weighted, participated, total * WEIGHT_DENOMINATOR)
     if (isPenalized) penalties[increments] = -Math.floor(weighted / WEIGHT_DENOMINATOR)
   }
+  const most = Math.max(rewards[INCREMENTS_MAX] as number, -(penalties[INCREMENTS_MAX] as number))
+  if (most > FLAG_GWEI_MAX)
+    throw new AppError('usage', `a vote may be worth ${most} gwei on this chain, and ${FLAG_GWEI_MAX} are the limit`)
   return { bit, rewards, penalties }
 }
 

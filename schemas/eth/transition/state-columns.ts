@@ -79,7 +79,7 @@ export interface StateColumns {
   readonly credentialPrefixes: Uint8Array
   readonly previousParticipation: Uint8Array
   readonly currentParticipation: Uint8Array
-  readonly inactivityScores: Float64Array
+  readonly inactivityScores: Uint32Array
   /** Sum of `slashings`. */
   readonly slashingsGwei: bigint
   readonly checkpoints: StateCheckpoints
