@@ -55,6 +55,8 @@ export class BlockReplay {
   readonly #seatProposerReward: number
   readonly #slashed: Uint8Array
   readonly #committees = new Map<number, Committees>()
+  /** Seats that attestations to the same have named, in bits as theirs lie: a slot's aggregates name most of them again. */
+  readonly #named = new Map<string, Uint8Array>()
   readonly #switched = new Set<number>()
   /** Validators whose withdrawal credentials a block of the epoch has changed to an address. */
   readonly #changed = new Set<number>()
@@ -171,12 +173,20 @@ export class BlockReplay {
     const participation = attestation.targetEpoch === epoch ? this.#currentParticipation : this.#previousParticipation
     const committees = this.#committeesOf(attestation.targetEpoch)
     const { aggregationBits } = attestation
+    const named = this.#namedBy(attestation, flags)
     let weighted = 0
     let bit = 0
     for (const committeeIndex of attestation.committees) {
       const committee = committees.of(attestation.slot, committeeIndex)
       for (let seat = 0; seat < committee.length; seat++, bit++) {
-        if ((((aggregationBits[bit >> 3] as number) >> (bit & 7)) & 1) === 0) continue
+        const others = (aggregationBits[bit >> 3] as number) & ~(named[bit >> 3] as number)
+        if (others === 0) {
+          const inByte = Math.min(7 - (bit & 7), committee.length - 1 - seat)
+          seat += inByte
+          bit += inByte
+          continue
+        }
+        if (((others >> (bit & 7)) & 1) === 0) continue
         const validator = committee[seat] as number
         const fresh = flags & ~(participation[validator] as number)
         if (fresh === 0) continue
@@ -184,9 +194,21 @@ export class BlockReplay {
         weighted += (after.effectiveIncrements[validator] as number) * (WEIGHT_OF_FLAGS[fresh] as number)
       }
     }
+    for (let byte = 0; byte < named.length; byte++)
+      named[byte] = (named[byte] as number) | (aggregationBits[byte] as number)
     const gwei = Math.floor((weighted * this.#perIncrement) / PROPOSER_DENOMINATOR)
     const { slot, proposerIndex } = block
     balances.record({ slot, validatorIndex: proposerIndex, kind: 'proposer_attestations', reference: place, gwei })
+  }
+
+  /** Whoever is named with the same flags has them. */
+  #namedBy({ slot, targetEpoch, committees, aggregationBits }: BlockAttestation, flags: number): Uint8Array {
+    const key = `${targetEpoch} ${slot} ${flags} ${committees.join()}`
+    const known = this.#named.get(key)
+    if (known?.length === aggregationBits.length) return known
+    const named = new Uint8Array(aggregationBits.length)
+    this.#named.set(key, named)
+    return named
   }
 
   /** get_attestation_participation_flag_indices; the source of an attestation in a valid block is right. */
