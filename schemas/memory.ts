@@ -1,3 +1,4 @@
+import { isMarkedAsUntransferable } from 'node:worker_threads'
 import { bytesOfView } from './bytes-of-view.ts'
 
 // Memory of columns that come and go with every epoch. Left to the garbage collector, those of several epochs would lie there, and it would go
@@ -108,11 +109,8 @@ function dropIdle(): void {
 const shared = new WeakSet<ArrayBufferLike>()
 /** What is smaller stays, as it is soon collected. */
 const GIVEN_BYTES_MIN = 1 << 13
-/** Of the memory that Node hands out in slices. */
-const NODE_POOL_BYTES = Buffer.poolSize
-
 /** Bytes to be written to and given back: memory of their own, unless they are so few that it stays anyway. */
-export function ownBytes(length: number): Buffer {
+export function ownMemory(length: number): Buffer {
   return length < GIVEN_BYTES_MIN ? Buffer.allocUnsafe(length) : Buffer.allocUnsafeSlow(length)
 }
 
@@ -150,6 +148,6 @@ export function giveBackWhole(views: Iterable<ArrayBufferView>, kept: Iterable<A
 }
 
 function isOwn(memory: ArrayBuffer): boolean {
-  const { byteLength } = memory
-  return byteLength >= GIVEN_BYTES_MIN && byteLength !== NODE_POOL_BYTES && !shared.has(memory)
+  // What Node hands out in slices it marks so.
+  return memory.byteLength >= GIVEN_BYTES_MIN && !shared.has(memory) && !isMarkedAsUntransferable(memory)
 }

@@ -1,4 +1,5 @@
 import { type SignedBeaconBlock, ssz } from '@lodestar/types'
+import { bytesOfView } from '../../schemas/bytes-of-view.ts'
 import { AppError } from '../../schemas/errors.ts'
 import type { BlockAttestation, BlockOperations } from '../../schemas/eth/transition/block-operations.ts'
 import { parseTransitionFork, type TransitionFork } from '../../schemas/eth/transition/fork-rules.ts'
@@ -59,7 +60,7 @@ interface DepositData {
   readonly signature: Uint8Array
 }
 
-/** What a block that a codec has read does to balances. Throws AppError `usage` for a fork that is not known here. */
+/** What a block that a codec has read does to balances; it keeps nothing of the bytes that the block was read from. Throws AppError `usage` for a fork that is not known here. */
 export function toBlockOperations(forkName: string, { message }: SignedBeaconBlock): BlockOperations {
   parseTransitionFork(forkName)
   return operationsOf(message as unknown as Message)
@@ -95,8 +96,12 @@ function operationsOf({ slot, proposerIndex, body }: Message): BlockOperations {
     attestations: body.attestations.map(toAttestation),
     deposits: body.deposits.map(({ data }) => toDeposit(data)),
     credentialChanges: (body.blsToExecutionChanges ?? []).map(({ message }) => message.validatorIndex),
-    consolidationRequests: body.executionRequests?.consolidations ?? [],
-    syncBits: body.syncAggregate.syncCommitteeBits.uint8Array,
+    consolidationRequests: (body.executionRequests?.consolidations ?? []).map((request) => ({
+      sourceAddress: copyOf(request.sourceAddress),
+      sourcePubkey: copyOf(request.sourcePubkey),
+      targetPubkey: copyOf(request.targetPubkey),
+    })),
+    syncBits: copyOf(body.syncAggregate.syncCommitteeBits.uint8Array),
   }
 }
 
@@ -108,15 +113,20 @@ function toAttestation({
   return {
     slot: data.slot,
     committees: committeeBits?.getTrueBitIndexes() ?? [data.index],
-    aggregationBits: aggregationBits.uint8Array,
-    beaconBlockRoot: data.beaconBlockRoot,
+    aggregationBits: copyOf(aggregationBits.uint8Array),
+    beaconBlockRoot: copyOf(data.beaconBlockRoot),
     targetEpoch: data.target.epoch,
-    targetRoot: data.target.root,
+    targetRoot: copyOf(data.target.root),
   }
 }
 
 function toDeposit({ pubkey, withdrawalCredentials, amount, signature }: DepositData): StateDeposit {
-  return { pubkey, withdrawalCredentials, amountGwei: amount, signature }
+  const [credentials, signedWith] = [copyOf(withdrawalCredentials), copyOf(signature)]
+  return { pubkey: copyOf(pubkey), withdrawalCredentials: credentials, amountGwei: amount, signature: signedWith }
+}
+
+function copyOf(bytes: Uint8Array): Uint8Array {
+  return bytesOfView(bytes).slice()
 }
 
 function exactGwei(amount: bigint): number {

@@ -106,8 +106,6 @@ export class ExplainedEpochs {
     } catch (error) {
       await this.#forgetUnproven(states)
       throw error
-    } finally {
-      giveBackBlocks(blocks)
     }
   }
 
@@ -216,7 +214,6 @@ export class ExplainedEpochs {
     const operations = blocks.map((block) => block.operations)
     const pubkeys = wantedPubkeys({ queues: earlier?.queues }, operations)
     const state = await this.#reader.read(ask, { ...after, pubkeys, before: earlier }).catch(unlessUnreadable)
-    giveBackBlocks(blocks)
     if (state === undefined) return 'absent'
     const isKept = await kept.put(state)
     releaseState(state.columns)
@@ -263,13 +260,6 @@ function unlessUnreadable(error: unknown): undefined {
 interface ReadBlock {
   readonly operations: BlockOperations
   readonly slot: number
-  /** What the operations lie in. */
-  readonly bytes: Uint8Array | undefined
-}
-
-/** Behind the last that is read of their operations. */
-function giveBackBlocks(blocks: readonly ReadBlock[]): void {
-  giveBackWhole(blocks.flatMap(({ bytes }) => bytes ?? []))
 }
 
 /** A block whose bytes have the root that it was asked for by. */
@@ -279,6 +269,8 @@ function readBlock(ask: Ask, root: string): Promise<ReadBlock> {
     const { data, meta, bytes } = await required(node, BEACON.getBlockV2, { blockId: root }, { what, ssz: true })
     const found = toBeaconBlock(meta.version, data)
     if (found.root !== root) throw node.fault('node_inconsistent', `answered ${what} with ${found.root}`)
-    return { operations: toBlockOperations(meta.version, data), slot: data.message.slot, bytes }
+    const read = { operations: toBlockOperations(meta.version, data), slot: data.message.slot }
+    if (bytes !== undefined) giveBackWhole([bytes])
+    return read
   })
 }

@@ -23,7 +23,10 @@ interface KeptFile extends StatePlace {
   readonly name: string
 }
 
-const NAME = /^(\d+)-([0-9a-f]{64})-([0-9a-f]{64})\.state$/
+/** Files of other versions of the format have other names: who asks whether a state is kept is not told of one that cannot be read. */
+const SUFFIX = '.state2'
+const NAME = /^(\d+)-([0-9a-f]{64})-([0-9a-f]{64})\.state2$/
+const OF_OTHER_VERSION = /\.state\d*$/
 const UNFINISHED = '.unfinished'
 
 /**
@@ -139,10 +142,11 @@ export class KeptStates {
     return (await this.#files()).find(({ slot, blockRoot }) => slot === place.slot && blockRoot === place.blockRoot)
   }
 
-  /** What a kill has left: one state is written at a time. */
+  /** What a kill has left, as one state is written at a time, and what another version has. */
   async #sweep(): Promise<void> {
     const { folder } = this.#options
-    const left = (await readdir(folder)).filter((name) => name.endsWith(UNFINISHED))
+    const isLeft = (name: string) => name.endsWith(UNFINISHED) || (OF_OTHER_VERSION.test(name) && !NAME.test(name))
+    const left = (await readdir(folder)).filter(isLeft)
     await Promise.all(left.map((name) => rm(join(folder, name), { force: true })))
   }
 
@@ -166,7 +170,7 @@ export class KeptStates {
 }
 
 function nameOf({ slot, blockRoot, stateRoot }: ReadState): string {
-  return `${slot}-${blockRoot.slice(2)}-${stateRoot.slice(2)}.state`
+  return `${slot}-${blockRoot.slice(2)}-${stateRoot.slice(2)}${SUFFIX}`
 }
 
 async function sizeOf(path: string): Promise<number> {

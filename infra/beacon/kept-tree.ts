@@ -70,7 +70,7 @@ export class KeptTree {
 
   /**
    * Root of the tree over entries that have been written over those of the last call: `marks` has a byte for each record, or for as many chunks as
-   * MARKED_CHUNKS_BYTES are, which is not 0 where one is another since, and is 0 afterwards. The others must be those of then. A tree has its roots
+   * MARKED_CHUNKS_BYTES are, which is 1 where one is another since, and is 0 afterwards. The others must be those of then. A tree has its roots
    * by this or by `rootOf`, never by both.
    */
   rootOfMarked(now: Buffer, marks: Uint8Array): Uint8Array {

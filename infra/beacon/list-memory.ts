@@ -28,10 +28,12 @@ export class ListMemory {
     return this.#marks
   }
 
-  /** The next list has so many bytes; memory for all of them where `isCertain`, and else as they come. */
+  /** The next list has so many bytes; memory for all of them, and not for twice as many, where `isCertain`, and else as they come. */
   begin(bytes: number, isCertain: boolean): void {
     this.#bytes = bytes
-    if (isCertain) this.#grow(bytes)
+    if (!isCertain) return
+    if (this.#memory.length > 2 * (bytes + ROOM_STEP_BYTES)) this.#resize(bytes)
+    else this.#grow(bytes)
   }
 
   /** Writes the bytes from a place on. */
@@ -59,12 +61,15 @@ export class ListMemory {
   }
 
   #grow(bytes: number): void {
-    if (bytes <= this.#memory.length) return
-    const grown = Buffer.alloc(Math.ceil(bytes / ROOM_STEP_BYTES) * ROOM_STEP_BYTES)
-    grown.set(this.#memory)
-    this.#memory = grown
-    const marks = new Uint8Array(Math.ceil(grown.length / this.#unitBytes))
-    marks.set(this.#marks)
+    if (bytes > this.#memory.length) this.#resize(bytes)
+  }
+
+  #resize(bytes: number): void {
+    const other = Buffer.alloc(Math.ceil(bytes / ROOM_STEP_BYTES) * ROOM_STEP_BYTES)
+    other.set(this.#memory.subarray(0, other.length))
+    this.#memory = other
+    const marks = new Uint8Array(Math.ceil(other.length / this.#unitBytes))
+    marks.set(this.#marks.subarray(0, marks.length))
     this.#marks = marks
   }
 }

@@ -1,7 +1,7 @@
 import querystring from 'node:querystring'
 import { type Dispatcher, Pool } from 'undici'
 import { AppError, type ErrorCode } from '../../schemas/errors.ts'
-import { giveBack, giveBackWhole } from '../../schemas/memory.ts'
+import { giveBackWhole } from '../../schemas/memory.ts'
 import { basicCredentials } from '../basic-credentials.ts'
 import { retryAfterMs } from './retry-after.ts'
 
@@ -110,6 +110,8 @@ export class ChainNode implements AsyncDisposable {
       headersTimeout: limits.headersTimeoutMs,
       bodyTimeout: limits.bodyTimeoutMs,
       maxResponseSize: limits.bodyBytesMax,
+      // Over HTTP/2 pieces of several answers lie in one memory, which is given back with the first of them that ends.
+      allowH2: false,
     })
   }
 
@@ -148,16 +150,14 @@ export class ChainNode implements AsyncDisposable {
     try {
       const take = reader({ headers: begun.headers, toldBytes, bytesMax })
       let last: Uint8Array = new Uint8Array(0)
-      const parts: Uint8Array[] = []
       await this.#take(begun.body, (piece) => {
         take(piece)
-        // Who has read the socket is done with a piece when the next one is there, but for the rest of what that is a part of.
-        if (last.byteLength === last.buffer.byteLength) giveBack([last])
-        else parts.push(last)
+        // Who has read the socket is done with a memory when a piece of the next one is there.
+        if (piece.buffer !== last.buffer) giveBackWhole([last])
         last = piece
         return false
       })
-      giveBackWhole([...parts, last])
+      giveBackWhole([last])
     } finally {
       begun.body.destroy()
     }
@@ -200,7 +200,7 @@ export class ChainNode implements AsyncDisposable {
     const pieces: Uint8Array[] = []
     await this.#take(body, (piece) => void pieces.push(piece))
     const whole = Buffer.concat(pieces)
-    giveBackWhole(pieces) // the first of them lies behind the answer's head, and nothing comes behind the last
+    giveBackWhole(pieces) // the first of them lies behind the answer's head, and nothing lies behind the last
     return whole
   }
 

@@ -2,7 +2,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { AppError } from '../errors.ts'
-import { giveBackWhole, ownBytes } from '../memory.ts'
+import { giveBackWhole, ownMemory } from '../memory.ts'
 import { type ColumnsOf, type Layout, packColumns, packedBytes, unpackColumns } from './columns.ts'
 import type { Envelope, Topic } from './envelope.ts'
 
@@ -148,7 +148,7 @@ export function packedEvent<Name extends string, Schema extends TSchema, L exten
       if (gathered.length > 0) share = Math.min(1, (PACKED_LIKE_LAST * packed.length) / gathered.length)
       const length = HEADER_LENGTH_BYTES + head.length + packed.length
       refuseAbove(bytesMax, length, identity.name)
-      const out = ownBytes(length)
+      const out = ownMemory(length)
       out.writeUInt32LE(head.length, 0)
       out.set(head, HEADER_LENGTH_BYTES)
       out.set(packed, HEADER_LENGTH_BYTES + head.length)

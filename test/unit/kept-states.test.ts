@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -56,6 +56,15 @@ test('a state comes back as it was kept, by its slot and the last block of its b
   expect(await kept.get({ slot: 94, blockRoot: rootOf(95) })).toBeUndefined()
 })
 
+test('a file of another version is no kept state, and goes when the next one is written', async () => {
+  const kept = new KeptStates({ folder, log: silentLog })
+  await kept.put(stateOf(95))
+  renameSync(pathOf(0), pathOf(0).replace(/state\d+$/, 'state'))
+  expect([await kept.has(stateOf(95)), (await kept.figures()).kept]).toEqual([false, 0])
+  await kept.put(stateOf(127))
+  expect(names().map((name) => name.split('-')[0])).toEqual(['127'])
+})
+
 test.each<readonly [string, (file: Buffer) => Buffer | string]>([
   ['has lost its end', (file) => file.subarray(0, file.length - 1)],
   ['is empty', () => ''],
@@ -90,11 +99,11 @@ test('a program that is killed while it keeps states leaves whole ones alone, an
     const args = [join(import.meta.dirname, 'keep-states-process.ts'), folder, String(2 * killed)]
     const [, signal] = await once(spawn(process.execPath, args), 'exit')
     expect(signal).toBe('SIGKILL')
-    expect(names().some((name) => name.endsWith('.state'))).toBe(true)
+    expect(names().some((name) => name.endsWith('.state2'))).toBe(true)
     halves += names().filter((name) => name.endsWith('.unfinished')).length
     const { told, log } = warnings()
     const kept = new KeptStates({ folder, log })
-    for (const name of names().filter((one) => one.endsWith('.state'))) {
+    for (const name of names().filter((one) => one.endsWith('.state2'))) {
       const { slot, blockRoot, columns } = largeStateOf(Number.parseInt(name, 10))
       const found = await kept.get({ slot, blockRoot })
       expect(Buffer.compare(bytesOf(found?.columns.balancesGwei), bytesOf(columns.balancesGwei)), name).toBe(0)

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { giveBack, giveBackWhole, keepShared, lend, lendZeros, ownBytes } from '../../schemas/memory.ts'
+import { giveBack, giveBackWhole, keepShared, lend, lendZeros, ownMemory } from '../../schemas/memory.ts'
 
 const LARGE = 200_000
 
@@ -46,7 +46,7 @@ test('memory as a whole goes with all of its views, but what is kept, shared or 
   keepShared(slices)
   const pooled = Buffer.allocUnsafe(16)
   // An event's data: less than Node's pool has, of which it would be a part, and nobody else's.
-  const own = ownBytes(Buffer.poolSize / 4)
+  const own = ownMemory(Buffer.poolSize / 4)
   giveBackWhole([part, kept.subarray(4), new Uint8Array(slices, 0, 4), pooled, own], [kept.subarray(0, 1)])
   expect([whole.length, part.length, other.length, own.length]).toEqual([0, 0, 0, 0])
   expect([kept.length, slices.byteLength, pooled.length]).toEqual([4 * LARGE, 4 * LARGE, 16])

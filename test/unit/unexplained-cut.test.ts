@@ -103,6 +103,7 @@ test('where no node has the state any more, a day begins with the balances that 
     throw new AppError('node_lagging', `no node has the state of slot ${CUT}`, { retryable: true })
   })
   expect(toldOf(events)).toEqual({ cuts: [[CUT, 32_000_000_102n, 32_000_000_105n]], residuals })
+  expect([explained.sourceGwei.length, explained.inactivityGwei.length], 'given back').toEqual([0, 0])
 })
 
 test('a node that has the state is believed, as the replayed balance may already lack what is unexplained', async () => {
