@@ -1,4 +1,5 @@
 import type { CodedTexts } from '../../schemas/tables/coded-texts.ts'
+import type { ColumnParts, Numbers } from '../../schemas/tables/column-parts.ts'
 
 /** Columns of one insert, by name; all of one length. Numbers and bigints go in as typed arrays, text as strings. */
 export type InsertColumns = Readonly<Record<string, InsertColumn>>
@@ -7,16 +8,16 @@ export type InsertColumns = Readonly<Record<string, InsertColumn>>
  * The ClickHouse type is taken from the table; the array only has to hold values of it. Bytes of a FixedString, and of integers of 128
  * and 256 bits (little-endian), may come one row after the other in one Uint8Array.
  */
-export type InsertColumn =
-  | Uint8Array
-  | Uint16Array
-  | Uint32Array
-  | Int32Array
-  | BigInt64Array
-  | BigUint64Array
+export type InsertColumn = WholeColumn | ColumnParts
+
+/** A column in one memory, or of values of the language. */
+export type WholeColumn =
+  | Numbers
   | readonly string[] // String, FixedString and LowCardinality(String)
   | CodedTexts // the same
   | readonly bigint[] // Int128 … UInt256
+
+export type WholeColumns = Readonly<Record<string, WholeColumn>>
 
 export type QueryParams = Readonly<
   Record<string, string | number | bigint | boolean | readonly (string | number | bigint)[]>

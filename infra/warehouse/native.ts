@@ -1,7 +1,8 @@
 import { bytesOfView } from '../../schemas/bytes-of-view.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { CODED_TEXTS_MAX, CodedTexts } from '../../schemas/tables/coded-texts.ts'
-import type { InsertColumn, InsertColumns } from '../ports/warehouse.ts'
+import { ColumnParts } from '../../schemas/tables/column-parts.ts'
+import type { InsertColumn, InsertColumns, WholeColumn } from '../ports/warehouse.ts'
 
 /** How many bytes a fixed-width ClickHouse type takes in Native, and how they are read. */
 interface IntegerLayout {
@@ -63,8 +64,10 @@ export function encodeNativeBlock(
   const rows = blockRows(columns, types)
   const parts: Uint8Array[] = [varint(names.length), varint(rows)]
   for (const name of names) {
-    const { type, data } = encode(name, types, columns[name] as InsertColumn)
-    parts.push(shortText(name), shortText(type), data)
+    const column = columns[name] as InsertColumn
+    const [first, ...others] = column instanceof ColumnParts ? column.parts : [column]
+    const { type, data } = encode(name, types, first)
+    parts.push(shortText(name), shortText(type), data, ...others.map((part) => encode(name, types, part).data))
   }
   return parts
 }
@@ -74,7 +77,7 @@ interface EncodedColumn {
   readonly data: Uint8Array
 }
 
-function encode(name: string, types: Readonly<Record<string, string>>, values: InsertColumn): EncodedColumn {
+function encode(name: string, types: Readonly<Record<string, string>>, values: WholeColumn): EncodedColumn {
   const isDictionary = types[name] === DICTIONARY_TYPE && values.length > 0
   if (values instanceof CodedTexts) {
     const numbered = numberedTexts(types[name] ?? '', values)
@@ -137,7 +140,8 @@ function unwrap(type: string): string {
 
 /** Array elements per row: more than one only for packed bytes. */
 function packedWidth(type: string, values: InsertColumn): number {
-  return values instanceof Uint8Array ? (packedBytes(type) ?? 1) : 1
+  const [some] = values instanceof ColumnParts ? values.parts : [values]
+  return some instanceof Uint8Array ? (packedBytes(type) ?? 1) : 1
 }
 
 /** Bytes of a row that come as they are: of FixedString, and of integers that no typed array has. */
@@ -151,7 +155,7 @@ function fixedStringBytes(type: string): number | undefined {
   return size === undefined ? undefined : Number(size)
 }
 
-function encodeColumn(name: string, type: string, values: Exclude<InsertColumn, CodedTexts>): EncodedColumn {
+function encodeColumn(name: string, type: string, values: Exclude<WholeColumn, CodedTexts>): EncodedColumn {
   const fixedBytes = fixedStringBytes(type)
   if (packedBytes(type) !== undefined && values instanceof Uint8Array) return { type, data: values }
   const base = type.replace(/\(.*$/s, '')
@@ -169,11 +173,11 @@ function encodeColumn(name: string, type: string, values: Exclude<InsertColumn, 
   throw new AppError('warehouse', `Column ${name}: values for ${type} cannot be given as numbers.`)
 }
 
-function isStrings(values: InsertColumn): values is readonly string[] {
+function isStrings(values: WholeColumn): values is readonly string[] {
   return Array.isArray(values) && (values.length === 0 || typeof values[0] === 'string')
 }
 
-type IntegerColumn = Exclude<InsertColumn, readonly string[] | CodedTexts>
+type IntegerColumn = Exclude<WholeColumn, readonly string[] | CodedTexts>
 
 function encodeIntegers(name: string, layout: IntegerLayout, values: IntegerColumn): Uint8Array {
   if (ArrayBuffer.isView(values) && hasLayout(values, layout)) {

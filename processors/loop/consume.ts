@@ -12,6 +12,7 @@ import { type FactsSource, isOfRemoved, type LogFacts, stillCounts } from './log
 import {
   giveBackRows,
   insertAll,
+  type JoinedRows,
   joinRows,
   type Projected,
   rowsIn,
@@ -166,8 +167,8 @@ export async function project(
 }
 
 /** The table that says that the others are complete comes after them. */
-async function insertRows(warehouse: Warehouse, rows: readonly TableRows[], lastTable?: Projection): Promise<void> {
-  const isLast = ({ table }: TableRows): boolean => table === lastTable
+async function insertRows(warehouse: Warehouse, rows: readonly JoinedRows[], lastTable?: Projection): Promise<void> {
+  const isLast = ({ table }: JoinedRows): boolean => table === lastTable
   await insertAll(
     warehouse,
     rows.filter((one) => !isLast(one)),

@@ -1,5 +1,5 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
-import type { InsertColumns, QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
+import type { QueryParams, Warehouse, WholeColumns } from '../../infra/ports/warehouse.ts'
 import { type ChainClock, type DayNumber, dayOfSlot, firstSlotOfDay, formatDay } from '../../schemas/eth/time.ts'
 import type { EpochsRetracted } from '../../schemas/events/log-facts.ts'
 import { CodedTexts } from '../../schemas/tables/coded-texts.ts'
@@ -235,7 +235,7 @@ interface Bound {
   readonly isBytes: boolean
 }
 
-function boundsOf(sortKey: readonly string[], columns: InsertColumns): readonly Bound[] {
+function boundsOf(sortKey: readonly string[], columns: WholeColumns): readonly Bound[] {
   const rows = columns.chain?.length ?? 0
   return sortKey.flatMap((column) => {
     const given = columns[column]

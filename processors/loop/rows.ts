@@ -1,13 +1,23 @@
-import type { InsertColumn, InsertColumns, Warehouse } from '../../infra/ports/warehouse.ts'
+import type { InsertColumn, InsertColumns, Warehouse, WholeColumn, WholeColumns } from '../../infra/ports/warehouse.ts'
 import type { Position } from '../../schemas/events/envelope.ts'
 import { type ColumnCtor, giveBackWhole, lend } from '../../schemas/memory.ts'
 import { CodedTexts } from '../../schemas/tables/coded-texts.ts'
 import { memoriesOf } from '../../schemas/tables/column-memories.ts'
+import { ColumnParts, type Numbers } from '../../schemas/tables/column-parts.ts'
 import type { Projection } from '../../schemas/tables/projections.ts'
 import { bytesColumn, uint64Column } from './column-memory.ts'
 
+/** Parts of a column are joined where they have less on average: a block is written piece by piece. */
+const PART_BYTES_MIN = 1 << 14
+
 /** Rows of one table, as columns. */
 export interface TableRows {
+  readonly table: Projection
+  readonly columns: WholeColumns
+}
+
+/** As they are inserted: large columns may be the parts that they are joined of. */
+export interface JoinedRows {
   readonly table: Projection
   readonly columns: InsertColumns
 }
@@ -47,8 +57,8 @@ export function versionOf(position: Position): bigint {
 }
 
 /** Joins rows of the same table into one block each; tables in the order in which they first appear, `lastTable` at the end. */
-export function joinRows(parts: readonly TableRows[], lastTable?: Projection): readonly TableRows[] {
-  const byTable = new Map<Projection, InsertColumns[]>()
+export function joinRows(parts: readonly TableRows[], lastTable?: Projection): readonly JoinedRows[] {
+  const byTable = new Map<Projection, WholeColumns[]>()
   for (const { table, columns } of parts) {
     if (rowsIn(columns) === 0) continue
     const blocks = byTable.get(table)
@@ -67,7 +77,7 @@ export function rowsIn(columns: InsertColumns): number {
   return Object.values(columns)[0]?.length ?? 0
 }
 
-function joinColumns(table: Projection, blocks: readonly InsertColumns[]): InsertColumns {
+function joinColumns(table: Projection, blocks: readonly WholeColumns[]): InsertColumns {
   const [first] = blocks
   if (first === undefined || blocks.length === 1) return first ?? {}
   const joined: Record<string, InsertColumn> = {}
@@ -83,7 +93,7 @@ function joinColumns(table: Projection, blocks: readonly InsertColumns[]): Inser
   return joined
 }
 
-function joinColumn(parts: readonly InsertColumn[]): InsertColumn {
+function joinColumn(parts: readonly WholeColumn[]): InsertColumn {
   const [first] = parts
   if (parts.every((part) => part instanceof CodedTexts)) {
     const joined = CodedTexts.join(parts)
@@ -92,6 +102,8 @@ function joinColumn(parts: readonly InsertColumn[]): InsertColumn {
   if (first === undefined || Array.isArray(first) || first instanceof CodedTexts)
     return (parts as readonly Iterable<string>[]).flatMap((part) => [...part])
   const length = parts.reduce((sum, part) => sum + part.length, 0)
+  const numbers = parts as readonly [Numbers, ...Numbers[]]
+  if (length * numbers[0].BYTES_PER_ELEMENT >= PART_BYTES_MIN * parts.length) return new ColumnParts(numbers)
   const joined = emptyLike(first, length)
   let at = 0
   for (const part of parts as readonly Uint8Array[]) {
@@ -102,13 +114,13 @@ function joinColumn(parts: readonly InsertColumn[]): InsertColumn {
 }
 
 /** Room for so many values of the column's kind: a Buffer's own constructor is deprecated. */
-function emptyLike(column: InsertColumn, length: number): Uint8Array {
+function emptyLike(column: WholeColumn, length: number): Uint8Array {
   if (column instanceof Uint8Array) return lend(Uint8Array, length)
   return lend(column.constructor as ColumnCtor<Uint8Array>, length)
 }
 
 /** Inserts into several tables at once. Rejects as the first of them, when none is under way any more: whoever tries again does it alone. */
-export async function insertAll(warehouse: Pick<Warehouse, 'insert'>, rows: readonly TableRows[]): Promise<void> {
+export async function insertAll(warehouse: Pick<Warehouse, 'insert'>, rows: readonly JoinedRows[]): Promise<void> {
   const ended = await Promise.allSettled(rows.map(({ table, columns }) => warehouse.insert(table, columns)))
   for (const one of ended) if (one.status === 'rejected') throw one.reason
 }
@@ -117,8 +129,8 @@ export async function insertAll(warehouse: Pick<Warehouse, 'insert'>, rows: read
  * Gives back the memory of rows that nobody reads any more, but for what `kept` lies in as well. An epoch of a million validators has some
  * hundred megabytes that would lie there until the garbage is collected.
  */
-export function giveBackRows(rows: readonly TableRows[], kept: readonly TableRows[] = []): void {
-  const memories = (all: readonly TableRows[]) => all.flatMap(({ columns }) => [...memoriesOf(columns)])
+export function giveBackRows(rows: readonly JoinedRows[], kept: readonly JoinedRows[] = []): void {
+  const memories = (all: readonly JoinedRows[]) => all.flatMap(({ columns }) => [...memoriesOf(columns)])
   giveBackWhole(memories(rows), memories(kept))
 }
 

@@ -1,4 +1,4 @@
-import type { InsertColumn, InsertColumns } from '../../infra/ports/warehouse.ts'
+import type { WholeColumn, WholeColumns } from '../../infra/ports/warehouse.ts'
 import { CodedTexts } from '../../schemas/tables/coded-texts.ts'
 import { constantColumn, textColumn } from '../loop/rows.ts'
 
@@ -47,7 +47,7 @@ class WordColumn {
   }
 
   /** The column as an insert takes it, of its own memory: of numbers where they have a typed array, else of bytes. */
-  view(): InsertColumn {
+  view(): WholeColumn {
     const rows = this.#place.row + 1
     const end = rows * this.#width
     if (end > this.#words.length) this.#words = grown(this.#words, rows, this.#width)
@@ -99,7 +99,7 @@ class RunColumn {
     if (other.#first.length > 0) this.set(other.#runs, (other.#first.length - 1) * this.#width)
   }
 
-  view(): InsertColumn {
+  view(): WholeColumn {
     const width = this.#width
     const rows = this.#place.row + 1
     if (rows * width > this.#words.length) this.#words = new Uint32Array(roomFor(rows) * width)
@@ -125,7 +125,7 @@ class RunColumn {
   }
 }
 
-function viewOf({ buffer, byteLength }: Uint32Array, width: number, isSigned: boolean): InsertColumn {
+function viewOf({ buffer, byteLength }: Uint32Array, width: number, isSigned: boolean): WholeColumn {
   if (width === 1) return new Uint32Array(buffer, 0, byteLength / 4)
   if (isSigned) return new BigInt64Array(buffer, 0, byteLength / 8)
   if (width === 2) return new BigUint64Array(buffer, 0, byteLength / 8)
@@ -167,7 +167,7 @@ class TextColumn {
     this.#end = 0
   }
 
-  view(): InsertColumn {
+  view(): WholeColumn {
     return new CodedTexts(this.#texts, this.#codes.subarray(0, this.#end))
   }
 }
@@ -224,7 +224,7 @@ export class GrowingRows<Of extends Widths> {
   }
 
   /** What came so far, for a fold of a chain; it is good until the next time. */
-  take({ chain, start }: { readonly chain: string; readonly start: number }): InsertColumns {
+  take({ chain, start }: { readonly chain: string; readonly start: number }): WholeColumns {
     const { rows } = this
     const { columns } = this.#coming
     ;[this.#coming, this.#taken] = [this.#taken, this.#coming]

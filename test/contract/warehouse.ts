@@ -4,6 +4,7 @@ import type { InsertColumns, QueryLimits, Warehouse } from '../../infra/ports/wa
 import { migrate } from '../../infra/warehouse/migrate.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { CodedTexts } from '../../schemas/tables/coded-texts.ts'
+import { ColumnParts } from '../../schemas/tables/column-parts.ts'
 import { KEYS_PER_STATEMENT } from '../../schemas/tables/statement-parts.ts'
 
 /** Limits that `open` must pass on, small enough to be reached in a test. */
@@ -371,6 +372,13 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
       expect(await abandoned).toBe('gone')
       while ((await running()).length > 0);
       expect(await warehouse.query('SELECT 3 AS three')).toEqual([{ three: 3 }])
+    })
+
+    test('takes columns in parts', async () => {
+      const parts = new ColumnParts([BigUint64Array.of(1n, 2n), BigUint64Array.of(2n ** 64n - 1n)])
+      expect(await roundTrip('UInt64', parts, 3)).toEqual(['1', '2', '18446744073709551615'])
+      const bytes = new ColumnParts([Buffer.from('abcd'), Buffer.from('ef')])
+      expect(await roundTrip('FixedString(2)', bytes, 3)).toEqual(['ab', 'cd', 'ef'])
     })
 
     test('names the table or the column of an insert that does not fit', async () => {

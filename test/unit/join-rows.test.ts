@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { giveBackRows, joinRows, noRows, type TableRows, textColumn } from '../../processors/loop/rows.ts'
 import { CODED_TEXTS_MAX, CodedTexts } from '../../schemas/tables/coded-texts.ts'
+import { ColumnParts } from '../../schemas/tables/column-parts.ts'
 
 const rows = (x: TableRows['columns'][string]): TableRows => ({ table: 'nft_transfers', columns: { x } })
 const joined = (parts: readonly TableRows[]) => joinRows(parts)[0]?.columns.x
@@ -37,9 +38,18 @@ describe('rows of one table', () => {
     expect(joined([rows(Uint16Array.of(1)), rows(Uint16Array.of(2))])).toEqual(Uint16Array.of(1, 2))
   })
 
+  test('stay the parts that they are where these are large', () => {
+    const count = 20_000
+    const [one, other] = [new Uint32Array(count).fill(1), new Uint32Array(count).fill(2)]
+    const column = joined([rows(one), rows(other)])
+    expect(column).toBeInstanceOf(ColumnParts)
+    expect((column as ColumnParts).parts).toEqual([one, other])
+    expect((column as ColumnParts).parts[1]?.buffer).toBe(other.buffer)
+  })
+
   test('give their memory back where they were copied, and where they were written; what stands in the joined rows stays', () => {
-    const count = 200_000
-    const numbers = () => ({ x: new Uint32Array(count), y: textColumn(count, 'a') })
+    const count = 10_000
+    const numbers = () => ({ x: new Uint8Array(count), y: new CodedTexts(['a'], new Uint8Array(count)) })
     const [one, other, alone] = [numbers(), numbers(), numbers()]
     const parts = [one, other].map((columns): TableRows => ({ table: 'nft_transfers', columns }))
     const all: readonly TableRows[] = [...parts, { table: 'deposits', columns: alone }]
@@ -57,6 +67,16 @@ describe('rows of one table', () => {
       [0, 0],
       [0, 0],
     ])
+  })
+
+  test('keep the memory of their parts until they were written', () => {
+    const parts = [1, 2].map((value) => rows(new BigUint64Array(20_000).fill(BigInt(value))))
+    const lengths = () => parts.map(({ columns }) => (columns.x as BigUint64Array).length)
+    const all = joinRows(parts)
+    giveBackRows(parts, all)
+    expect(lengths()).toEqual([20_000, 20_000])
+    giveBackRows(all)
+    expect(lengths()).toEqual([0, 0])
   })
 
   test('are left out where there are none', () => {

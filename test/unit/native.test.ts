@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { InsertColumns } from '../../infra/ports/warehouse.ts'
 import { blockRows, encodeNativeBlock, sliceColumns } from '../../infra/warehouse/native.ts'
 import { CodedTexts } from '../../schemas/tables/coded-texts.ts'
+import { ColumnParts, type Numbers } from '../../schemas/tables/column-parts.ts'
 
 const encode = (columns: InsertColumns, types: Record<string, string>): Buffer =>
   Buffer.concat(encodeNativeBlock(columns, types))
@@ -164,6 +165,32 @@ describe('a Native block', () => {
     expect(hex({ f: ['ab', 'é'] }, types)).toBe(hex({ f: Uint8Array.of(0x61, 0x62, 0, 0xc3, 0xa9, 0) }, types))
     expect(() => hex({ f: ['abcd'] }, types)).toThrow('Column f, row 0: the text is longer than 3 bytes.')
     expect(() => hex({ f: Uint8Array.of(1, 2) }, types)).toThrow('Column f: 2 bytes are no multiple of 3.')
+  })
+
+  test('holds a column in parts as it holds the whole of them, and so do ranges of its rows', () => {
+    const numbers = fc.array(fc.array(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), { maxLength: 9 }), {
+      minLength: 1,
+      maxLength: 5,
+    })
+    fc.assert(
+      fc.property(numbers, fc.nat(50), fc.nat(50), (given, one, other) => {
+        const values = given.flat()
+        const bytes = (some: readonly bigint[]) => Uint8Array.from(some.flatMap((value) => [Number(value & 255n), 7]))
+        const parts = <Part extends Numbers>(of: (some: readonly bigint[]) => Part) => {
+          const [first, ...others] = given.map(of)
+          return new ColumnParts([first as Part, ...others])
+        }
+        const types = { a: 'UInt64', b: 'FixedString(2)', c: 'Int32' }
+        const narrow = (some: readonly bigint[]) => Uint16Array.from(some, (value) => Number(value & 65_535n))
+        const [a, b] = [(some: readonly bigint[]) => BigUint64Array.from(some), bytes]
+        const whole = { a: a(values), b: b(values), c: narrow(values) }
+        const column = { a: parts(a), b: parts(b), c: parts(narrow) }
+        expect(blockRows(column, types)).toBe(values.length)
+        expect(hex(column, types)).toBe(hex(whole, types))
+        const range = { from: Math.min(one, other, values.length), to: Math.min(Math.max(one, other), values.length) }
+        expect(hex(sliceColumns(column, types, range), types)).toBe(hex(sliceColumns(whole, types, range), types))
+      }),
+    )
   })
 
   test('names the column that does not fit the table or the others', () => {
