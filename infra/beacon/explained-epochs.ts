@@ -2,8 +2,9 @@ import { AppError } from '../../schemas/errors.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
 import { type ChainClock, firstSlotOfEpoch, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
 import type { BlockOperations } from '../../schemas/eth/transition/block-operations.ts'
-import type { Committees } from '../../schemas/eth/transition/committees.ts'
+import { Committees } from '../../schemas/eth/transition/committees.ts'
 import { explainEpoch, FORMULAS_VERSION, wantedPubkeys } from '../../schemas/eth/transition/explain-epoch.ts'
+import { chainRules } from '../../schemas/eth/transition/fork-rules.ts'
 import type { StateDeposit, StateQueues } from '../../schemas/eth/transition/state-columns.ts'
 import type { EpochProof } from '../../schemas/events/beacon-epoch.ts'
 import { giveBackWhole } from '../../schemas/memory.ts'
@@ -52,6 +53,15 @@ interface Between<State> {
   readonly after: State
 }
 
+/** What an epoch is computed of. */
+interface Computing {
+  readonly states: Between<ReadState>
+  readonly blocks: readonly ReadBlock[]
+  readonly spec: BeaconChain['spec']
+  /** Committees of the epoch, if it comes behind the one that was computed last. */
+  readonly coming: Committees | undefined
+}
+
 /**
  * Computes epochs from states, one after the other: the state behind an epoch is the one before the next, so each is read once, and at the
  * head where that is asked for, because nodes keep no states of before what is final.
@@ -65,6 +75,8 @@ export class ExplainedEpochs {
   /** Where the chain stood behind the last epoch that was computed. */
   #explainedEnd: StatePlace | undefined
   #committees: readonly Committees[] = []
+  /** Of the epoch behind the last one: they are drawn while its state comes. */
+  #coming: Promise<Committees | undefined> | undefined
   /** Of the state that was kept last. */
   #earlier: Earlier | undefined
   #turn: Promise<unknown> = Promise.resolve()
@@ -102,7 +114,8 @@ export class ExplainedEpochs {
     const states = await this.#states(places, blocks, ask)
     if (states === undefined) return undefined
     try {
-      return this.#compute(question, set, { states, blocks, spec })
+      const coming = await this.#coming
+      return this.#compute(question, set, { states, blocks, spec, coming })
     } catch (error) {
       await this.#forgetUnproven(states)
       throw error
@@ -117,7 +130,7 @@ export class ExplainedEpochs {
   #compute(
     { epoch, cutSlots }: EpochQuestion,
     set: ValidatorSet,
-    { states, blocks, spec }: { states: Between<ReadState>; blocks: readonly ReadBlock[]; spec: BeaconChain['spec'] },
+    { states, blocks, spec, coming }: Computing,
   ): ExplainedRows {
     const { before, after } = states
     refuseOtherBranch(before, after)
@@ -125,7 +138,8 @@ export class ExplainedEpochs {
     const isSigned = (deposit: StateDeposit) => isDepositSigned(deposit, genesisForkVersion)
     const columns = { before: before.columns, after: after.columns }
     const operations = blocks.map((block) => block.operations)
-    const given = { ...columns, blocks: operations, committees: this.#committees, cutSlots }
+    const committees = coming === undefined ? this.#committees : [...this.#committees, coming]
+    const given = { ...columns, blocks: operations, committees, cutSlots }
     const explained = explainEpoch({ ...given, spec, isSigned })
     if (!explained.isParticipationReplayed) {
       const why = `the blocks of epoch ${epoch} do not set the participation that the state behind it has`
@@ -136,6 +150,8 @@ export class ExplainedEpochs {
     this.#last = after
     this.#explainedEnd = { slot: after.slot, blockRoot: after.blockRoot }
     this.#committees = explained.committees
+    // Those that cannot be drawn now are drawn where they are needed, which tells why.
+    this.#coming = Committees.behind(after.columns, chainRules(spec)).catch(() => undefined)
     const slots = blocks.map((block) => block.slot)
     releaseButBalances(before.columns)
     const rows = toExplainedRows(explained, { after: after.columns, set, slots })

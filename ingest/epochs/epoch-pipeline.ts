@@ -28,6 +28,8 @@ import type { TrackedSet, TrackedValidators } from './tracked-validators.ts'
 
 /** Validator rows being read at once, over all epochs: 100,000 of them are about 50 MB of JSON. */
 const ROWS_AHEAD_MAX = 250_000
+/** Where states tell epochs, however many validators: while one is written and the next one is computed, the one behind them has been asked for. */
+const COMPUTED_AHEAD = 3
 /** Epochs of one walk back: the blocks of so many are in memory at once, about 10 MB of mainnet's. */
 const EPOCHS_PER_WALK = 64
 /** Sync committees remembered: the running period and its neighbours, when epochs are read side by side. */
@@ -76,6 +78,8 @@ export class EpochPipeline {
   readonly #told: ToldCheckpoints
   readonly #committees = new Map<number, Promise<Uint32Array>>()
   readonly #duties = new DutySets()
+  /** Whether the epoch that was asked for last was computed of states. */
+  #isComputing = false
   readonly #members = new Map<number, { readonly of: Uint32Array; readonly members: TrackedMembers }>()
 
   constructor(options: EpochPipelineOptions) {
@@ -100,7 +104,7 @@ export class EpochPipeline {
     const build = this.#builder({ ...range, chain, final, tracked, finalSlot }, AbortSignal.any([signal, ended.signal]))
     let endRoot = range.after
     try {
-      for await (const built of inOrder({ from, to, concurrency: this.#concurrency(tracked) }, build)) {
+      for await (const built of inOrder({ from, to, concurrency: () => this.#concurrency(tracked) }, build)) {
         if (signal.aborted) return
         const parent = built.blocks[0]?.parentRoot ?? built.endRoot
         if (endRoot !== undefined && parent !== endRoot) throw this.#brokenChain(built.epoch)
@@ -172,6 +176,7 @@ export class EpochPipeline {
         const asked = tracked.indices.length > 0 ? final.explainedEpoch(question, tracked.indices) : undefined
         explaining.reach(epoch)
         const explained = await asked
+        this.#isComputing = explained !== undefined
         if (explained === undefined && isComputed(epoch)) throw computedBefore(epoch)
         return explained
       }
@@ -199,7 +204,7 @@ export class EpochPipeline {
 
   #concurrency({ indices }: TrackedSet): number {
     const fitting = Math.floor(ROWS_AHEAD_MAX / Math.max(1, indices.length))
-    return Math.max(1, Math.min(this.#options.concurrency, fitting))
+    return Math.min(this.#options.concurrency, Math.max(fitting, this.#isComputing ? COMPUTED_AHEAD : 1))
   }
 
   async #membersOf(final: FinalChain, epoch: number, indices: Uint32Array): Promise<TrackedMembers> {

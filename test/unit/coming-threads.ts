@@ -4,16 +4,19 @@ import { Worker } from 'node:worker_threads'
 import '../../infra/beacon/source.ts'
 
 // A program of its own, because what it looks for ends the process: threads that compute committees begin and end beside each other, as
-// those of beacon sources do when the configuration changes.
+// those of beacon sources do when the configuration changes, with committees being drawn by Node's pool.
 
 const ROUNDS = 40
 const THREADS = 4
 /** A round in which threads begin takes some 60 ms. */
 const BESIDE_MS = 40
+/** To draw them takes as long. */
+const MEMBERS = 100_000
 
 const SOURCE = `
   const { parentPort } = require('node:worker_threads')
-  import('@chainsafe/swap-or-not-shuffle').then(() => {
+  import('@chainsafe/swap-or-not-shuffle').then(({ asyncUnshuffleList }) => {
+    asyncUnshuffleList(new Uint32Array(${MEMBERS}), new Uint8Array(32), 90)
     parentPort.postMessage('begun')
     parentPort.once('message', () => parentPort.close())
   })`

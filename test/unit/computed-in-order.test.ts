@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { ExplainedRows, FinalChain } from '../../infra/ports/beacon-source.ts'
 import type { BuiltEpoch } from '../../ingest/epochs/epoch-events.ts'
 import { EpochPipeline } from '../../ingest/epochs/epoch-pipeline.ts'
@@ -8,7 +8,12 @@ import { silentLog } from './silent-log.ts'
 import { SLOTS_PER_EPOCH, syntheticChain } from './synthetic-chain.ts'
 
 const EPOCHS = 4
+/** Behind the one that a day begins in, for which everybody is asked for once more. */
+const FIRST = 1
+const LAST = FIRST + EPOCHS - 1
 const VALIDATORS = 8
+/** Their JSON would fill the memory if endpoints told several epochs at once. */
+const VERY_MANY = 1_000_000
 const NONE = { validatorIndex: new Uint32Array(0) }
 const none = () => new BigInt64Array(0)
 
@@ -27,26 +32,51 @@ const computed: ExplainedRows = {
   cuts: [],
 }
 
-test('epochs that are read side by side are computed in their order, so that each state is read once', async () => {
+/** A pipeline that tells the first epochs of a chain for so many validators, and the epochs that states were asked for. */
+async function pipelineFor(validators: number, explained: ExplainedRows | undefined, endpoints = {}) {
   const chain = chainTo((EPOCHS + 3) * SLOTS_PER_EPOCH)
   const asked: number[] = []
   const final: FinalChain = {
     ...chain.final,
     explainedEpoch: async ({ epoch }) => {
       asked.push(epoch)
-      return computed
+      return explained
     },
+    ...endpoints,
   }
-  const set = { pubkeys: new Map<string, number>(), indices: Uint32Array.from({ length: VALIDATORS }, (_, i) => i) }
+  const set = { pubkeys: new Map<string, number>(), indices: Uint32Array.from({ length: validators }, (_, i) => i) }
   const tracked = { refresh: async () => set, hold: async () => true } as unknown as TrackedValidators
   const pipeline = new EpochPipeline({
     ...{ beacon: { ...chain.beacon, finalChain: () => final }, chain: syntheticChain, chainName: BEACON_CHAIN },
     ...{ log: silentLog, tracked, concurrency: EPOCHS },
   })
   const checkpoint = await chain.beacon.finalized()
+  const run = (append: (built: BuiltEpoch) => Promise<void>) =>
+    pipeline.run({ from: FIRST, to: LAST, checkpoint }, append, new AbortController().signal)
+  return { asked, run }
+}
+
+test('epochs that are read side by side are computed in their order, so that each state is read once', async () => {
+  const { asked, run } = await pipelineFor(VALIDATORS, computed)
   const appended: number[] = []
-  const append = async ({ epoch }: BuiltEpoch) => void appended.push(epoch)
-  await pipeline.run({ from: 0, to: EPOCHS - 1, checkpoint }, append, new AbortController().signal)
-  expect(asked).toEqual([0, 1, 2, 3])
-  expect(appended).toEqual([0, 1, 2, 3])
+  await run(async ({ epoch }) => void appended.push(epoch))
+  expect(asked).toEqual([1, 2, 3, 4])
+  expect(appended).toEqual([1, 2, 3, 4])
+})
+
+test('while an epoch of very many validators is written, the next two have been asked for if states tell them', async () => {
+  const { asked, run } = await pipelineFor(VERY_MANY, computed)
+  await run(async ({ epoch }) => {
+    if (epoch > FIRST) await vi.waitFor(() => expect(asked.at(-1)).toBe(Math.min(LAST, epoch + 2)))
+    else expect(asked).toEqual([FIRST])
+  })
+})
+
+test('of very many validators endpoints tell one epoch at a time', async () => {
+  const validators = async () => {
+    throw new Error('endpoints are asked')
+  }
+  const { asked, run } = await pipelineFor(VERY_MANY, undefined, { validators })
+  await expect(run(async () => {})).rejects.toThrow('endpoints are asked')
+  expect(asked).toEqual([FIRST])
 })

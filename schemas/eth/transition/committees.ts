@@ -1,4 +1,4 @@
-import { unshuffleList } from '@chainsafe/swap-or-not-shuffle'
+import { asyncUnshuffleList, unshuffleList } from '@chainsafe/swap-or-not-shuffle'
 import { giveBack } from '../../memory.ts'
 import { sha256 } from '../signing-root.ts'
 import type { ChainRules } from './fork-rules.ts'
@@ -24,22 +24,37 @@ export class Committees {
    * taken where their seed is the same: to shuffle a million takes a quarter of a second.
    */
   static of(state: StateColumns, rules: ChainRules, epoch: number, known: readonly Committees[] = []): Committees {
-    const seed = seedOf(state, rules, { epoch, domain: DOMAIN_BEACON_ATTESTER })
+    const seed = seedOfAttesters(state, rules, epoch)
+    const members = activeCount(state, epoch)
+    const same = known.find((one) => one.members === members && Buffer.compare(one.seed, seed) === 0)
+    if (same !== undefined) return same
     const active = activeIndices(state, epoch)
-    const same = known.find((one) => one.members === active.length && Buffer.compare(one.seed, seed) === 0)
-    const drawn = same ?? new Committees(active, seed, rules)
-    giveBack([active]) // they have a shuffled copy
-    return drawn
+    const shuffled = unshuffleList(active, seed, rules.shuffleRounds)
+    giveBack([active])
+    return new Committees(shuffled, seed, rules)
   }
 
-  private constructor(active: Uint32Array, seed: Uint8Array, rules: ChainRules) {
+  /**
+   * Those of the epoch behind a state's, shuffled by a thread of Node's pool: their seed and their members are known by then. The state is not read
+   * any more when the call has returned.
+   */
+  static async behind(state: StateColumns, rules: ChainRules): Promise<Committees> {
+    const epoch = Math.floor(state.slot / rules.slotsPerEpoch) + 1
+    const seed = seedOfAttesters(state, rules, epoch)
+    const active = activeIndices(state, epoch)
+    const shuffled = await asyncUnshuffleList(active, seed, rules.shuffleRounds)
+    giveBack([active])
+    return new Committees(shuffled, seed, rules)
+  }
+
+  private constructor(shuffled: Uint32Array, seed: Uint8Array, rules: ChainRules) {
     const { slotsPerEpoch, targetCommitteeSize, committeesPerSlotMax } = rules
-    const wanted = Math.floor(Math.floor(active.length / slotsPerEpoch) / targetCommitteeSize)
+    const wanted = Math.floor(Math.floor(shuffled.length / slotsPerEpoch) / targetCommitteeSize)
     this.perSlot = Math.max(1, Math.min(committeesPerSlotMax, wanted))
     this.seed = seed
-    this.members = active.length
+    this.members = shuffled.length
     this.#slotsPerEpoch = slotsPerEpoch
-    this.#shuffled = unshuffleList(active, seed, rules.shuffleRounds)
+    this.#shuffled = shuffled
   }
 
   /** Validators of a committee, by seat. */
@@ -54,12 +69,22 @@ export class Committees {
 
 /** `get_active_validator_indices` (consensus-specs, phase0). */
 export function activeIndices(state: StateColumns, epoch: number): Uint32Array {
-  let count = 0
-  for (let index = 0; index < state.validators; index++) if (isActive(state, index, epoch)) count++
+  const count = activeCount(state, epoch)
   const found = new Uint32Array(count)
   let place = 0
   for (let index = 0; place < count; index++) if (isActive(state, index, epoch)) found[place++] = index
   return found
+}
+
+function activeCount({ validators, activationEpochs, exitEpochs }: StateColumns, epoch: number): number {
+  let count = 0
+  for (let i = 0; i < validators; i++)
+    count += Number((activationEpochs[i] as number) <= epoch && epoch < (exitEpochs[i] as number))
+  return count
+}
+
+function seedOfAttesters(state: StateColumns, rules: ChainRules, epoch: number): Uint8Array {
+  return seedOf(state, rules, { epoch, domain: DOMAIN_BEACON_ATTESTER })
 }
 
 /** `get_seed`: the mix is of the epoch before the lookahead, so states of this epoch and the next have it. */
