@@ -13,8 +13,8 @@ const TIDIED_MS_MIN = 600_000
 /** Of a heap that is collected so: everything stands still meanwhile, the longer the more is in it. */
 const TIDIED_BYTES_MAX = 256 << 20
 
-/** How long the embedded engine's allocator (jemalloc) keeps what was freed; by default five seconds, and five more where the system may take it. */
-const ENGINE_KEEPS = 'dirty_decay_ms:300,muzzy_decay_ms:0'
+/** How long the embedded engine's allocator (jemalloc) keeps what was freed, before it gives it back at the next look; by default 5 seconds. */
+const ENGINE_KEEPS = 'dirty_decay_ms:300'
 
 /** What this program wants of Node and of the embedded engine, whatever command it runs; to be called before anything else. */
 export function prepareRuntime(): void {

@@ -1,21 +1,15 @@
 /**
  * Makes the values of from … to (inclusive), several at once, and yields them in order. At most `concurrency` are being made
- * or wait for their turn, which bounds the memory; a function is asked for it whenever one has been taken. The first failure in order is thrown;
- * later ones are dropped with their values.
+ * or wait for their turn, which bounds the memory. The first failure in order is thrown; later ones are dropped with their values.
  */
 export async function* inOrder<Value>(
-  {
-    from,
-    to,
-    concurrency,
-  }: { readonly from: number; readonly to: number; readonly concurrency: number | (() => number) },
+  range: { readonly from: number; readonly to: number; readonly concurrency: number },
   make: (at: number) => Promise<Value>,
 ): AsyncGenerator<Value> {
   const ahead: Promise<Value>[] = []
-  let next = from
-  while (next <= to || ahead.length > 0) {
-    const atOnce = typeof concurrency === 'number' ? concurrency : concurrency()
-    while (next <= to && ahead.length < atOnce) {
+  let next = range.from
+  while (next <= range.to || ahead.length > 0) {
+    while (next <= range.to && ahead.length < range.concurrency) {
       const made = make(next++)
       made.catch(() => {}) // thrown when its turn comes; until then it must not count as unhandled
       ahead.push(made)

@@ -53,6 +53,13 @@ interface Between<State> {
   readonly after: State
 }
 
+interface FailedEpoch {
+  readonly after: StatePlace
+  /** How many epochs had been asked for by then. */
+  readonly asked: number
+  readonly error: unknown
+}
+
 /** What an epoch is computed of. */
 interface Computing {
   readonly states: Between<ReadState>
@@ -72,14 +79,18 @@ export class ExplainedEpochs {
   readonly #away: StatesAway
   /** The state behind the last epoch that was computed. Whoever takes it to compute the next one leaves nothing here, and gives it back. */
   #last: ReadState | undefined
-  /** Where the chain stood behind the last epoch that was computed. */
-  #explainedEnd: StatePlace | undefined
+  /** Where the last epoch ends that was asked for: its blocks are of the final chain, and so is an anchored state in that place. */
+  #finalEnd: StatePlace | undefined
   #committees: readonly Committees[] = []
   /** Of the epoch behind the last one: they are drawn while its state comes. */
   #coming: Promise<Committees | undefined> | undefined
   /** Of the state that was kept last. */
   #earlier: Earlier | undefined
   #turn: Promise<unknown> = Promise.resolve()
+  /** How many epochs were asked for so far. */
+  #asked = 0
+  /** The epoch that failed last. */
+  #failed: FailedEpoch | undefined
   #askedAgain: string | undefined
 
   constructor(options: ExplainedEpochsOptions) {
@@ -90,25 +101,52 @@ export class ExplainedEpochs {
 
   /** As `FinalChain.explainedEpoch` says; `ask` asks nodes that hold the checkpoint. */
   of(question: EpochQuestion, set: ValidatorSet, ask: Ask): Promise<ExplainedRows | undefined> {
-    const turn = this.#turn.then(() => this.#explain(question, set, ask))
+    const asked = ++this.#asked
+    const turn = this.#turn.then(() => this.#explain(question, set, { ask, asked }))
     this.#turn = turn.catch(() => undefined)
     return turn
   }
 
   /**
    * As `FinalChain.registered` says, for the checkpoint's place: the state that was read last is of its chain if it names the checkpoint's block, or
-   * stands where an epoch ends that was computed.
+   * stands where an epoch of it ends.
    */
   registered(claims: ClaimedValidators, checkpoint: StatePlace): Promise<RegistryWord | undefined> {
     return this.#reader.registered(claims, (state) => {
-      return isOfBranch(state, checkpoint) || (this.#explainedEnd !== undefined && isAt(this.#explainedEnd, state))
+      return isOfBranch(state, checkpoint) || (this.#finalEnd !== undefined && isAt(this.#finalEnd, state))
     })
   }
 
-  async #explain(question: EpochQuestion, set: ValidatorSet, ask: Ask): Promise<ExplainedRows | undefined> {
+  async #explain(
+    question: EpochQuestion,
+    set: ValidatorSet,
+    { ask, asked }: { readonly ask: Ask; readonly asked: number },
+  ): Promise<ExplainedRows | undefined> {
     const { spec, clock } = await this.#options.chain()
     if (!presetMatches(spec)) return undefined
     const places = placesOf(clock, question)
+    try {
+      this.#failBehindFailed(places, asked)
+      this.#finalEnd = places.after
+      return await this.#explainBetween(places, question, set, { ask, spec })
+    } catch (error) {
+      this.#failed = { after: places.after, asked: this.#asked, error }
+      throw error
+    }
+  }
+
+  /** Whoever had asked for the epoch behind one that failed did so in hope of it: both of its states would be read, for nobody. */
+  #failBehindFailed({ before }: Between<StatePlace>, asked: number): void {
+    const failed = this.#failed
+    if (failed !== undefined && asked <= failed.asked && isAt(failed.after, before)) throw failed.error
+  }
+
+  async #explainBetween(
+    places: Between<StatePlace>,
+    question: EpochQuestion,
+    set: ValidatorSet,
+    { ask, spec }: { readonly ask: Ask; readonly spec: BeaconChain['spec'] },
+  ): Promise<ExplainedRows | undefined> {
     if (this.#away.isAbsent && (await this.#options.kept?.has(places.after)) !== true) return undefined
     const blocks = await Promise.all(question.blockRoots.map((root) => readBlock(ask, root)))
     const states = await this.#states(places, blocks, ask)
@@ -148,7 +186,6 @@ export class ExplainedEpochs {
     const level = after.isAnchored && (before.isAnchored || isNamedBy(after, before)) ? 'anchored' : 'consistent'
     const proof: EpochProof = { formulas: FORMULAS_VERSION, stateRoot: after.stateRoot, level }
     this.#last = after
-    this.#explainedEnd = { slot: after.slot, blockRoot: after.blockRoot }
     this.#committees = explained.committees
     // Those that cannot be drawn now are drawn where they are needed, which tells why.
     this.#coming = Committees.behind(after.columns, chainRules(spec)).catch(() => undefined)

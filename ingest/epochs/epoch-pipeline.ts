@@ -28,7 +28,7 @@ import type { TrackedSet, TrackedValidators } from './tracked-validators.ts'
 
 /** Validator rows being read at once, over all epochs: 100,000 of them are about 50 MB of JSON. */
 const ROWS_AHEAD_MAX = 250_000
-/** Where states tell epochs, however many validators: while one is written and the next one is computed, the one behind them has been asked for. */
+/** Epochs whose states are asked for, however many validators: one that is written, one that is computed, and the one behind them. */
 const COMPUTED_AHEAD = 3
 /** Epochs of one walk back: the blocks of so many are in memory at once, about 10 MB of mainnet's. */
 const EPOCHS_PER_WALK = 64
@@ -68,6 +68,8 @@ interface Run extends EpochStretch {
   readonly final: FinalChain
   readonly tracked: TrackedSet
   readonly finalSlot: number
+  /** Epochs of the run that were handed out, and are done with. */
+  readonly appended: Milestone
 }
 
 const NOBODY = new Uint32Array(0)
@@ -78,8 +80,6 @@ export class EpochPipeline {
   readonly #told: ToldCheckpoints
   readonly #committees = new Map<number, Promise<Uint32Array>>()
   readonly #duties = new DutySets()
-  /** Whether the epoch that was asked for last was computed of states. */
-  #isComputing = false
   readonly #members = new Map<number, { readonly of: Uint32Array; readonly members: TrackedMembers }>()
 
   constructor(options: EpochPipelineOptions) {
@@ -101,10 +101,13 @@ export class EpochPipeline {
     const known = await this.#options.tracked.refresh(final, finalSlot, signal)
     const tracked = range.blocksOnly === true ? { pubkeys: new PubkeyBook(), indices: NOBODY } : known
     const ended = new AbortController()
-    const build = this.#builder({ ...range, chain, final, tracked, finalSlot }, AbortSignal.any([signal, ended.signal]))
+    const appended = new Milestone(from - 1)
+    const whole = { ...range, chain, final, tracked, finalSlot, appended }
+    const build = this.#builder(whole, AbortSignal.any([signal, ended.signal]))
+    const concurrency = Math.min(this.#options.concurrency, Math.max(COMPUTED_AHEAD, rowsFit(tracked)))
     let endRoot = range.after
     try {
-      for await (const built of inOrder({ from, to, concurrency: () => this.#concurrency(tracked) }, build)) {
+      for await (const built of inOrder({ from, to, concurrency }, build)) {
         if (signal.aborted) return
         const parent = built.blocks[0]?.parentRoot ?? built.endRoot
         if (endRoot !== undefined && parent !== endRoot) throw this.#brokenChain(built.epoch)
@@ -117,6 +120,7 @@ export class EpochPipeline {
           await this.#options.tracked.tellLook(built.epoch)
         await append(built)
         giveBackWhole(built.events.map(({ data }) => data))
+        appended.reach(built.epoch)
       }
     } finally {
       ended.abort()
@@ -124,7 +128,8 @@ export class EpochPipeline {
   }
 
   /** Makes epochs of a run; the walks over their blocks end with the signal. */
-  #builder({ from, to, after, checkpoint, chain, final, tracked, finalSlot }: Run, signal: AbortSignal) {
+  #builder({ from, to, after, checkpoint, appended, ...run }: Run, signal: AbortSignal) {
+    const { chain, final, tracked, finalSlot } = run
     const { beacon, chainName, log, toldIn, isComputed = () => false } = this.#options
     const members = (epoch: number, indices: Uint32Array) => this.#membersOf(final, epoch, indices)
     // Tracked validators are identified by the checkpoint's state, so all of them are in it.
@@ -176,9 +181,10 @@ export class EpochPipeline {
         const asked = tracked.indices.length > 0 ? final.explainedEpoch(question, tracked.indices) : undefined
         explaining.reach(epoch)
         const explained = await asked
-        this.#isComputing = explained !== undefined
-        if (explained === undefined && isComputed(epoch)) throw computedBefore(epoch)
-        return explained
+        if (explained !== undefined) return explained
+        if (isComputed(epoch)) throw computedBefore(epoch)
+        await appended.reached(epoch - rowsFit(tracked))
+        return undefined
       }
       if (toldIn === undefined) return buildEpoch({ ...shared, epoch, explain, walked })
       walked.catch(() => {}) // awaited behind the log
@@ -202,11 +208,6 @@ export class EpochPipeline {
     return new AppError('node_inconsistent', message, { retryable: true })
   }
 
-  #concurrency({ indices }: TrackedSet): number {
-    const fitting = Math.floor(ROWS_AHEAD_MAX / Math.max(1, indices.length))
-    return Math.min(this.#options.concurrency, Math.max(fitting, this.#isComputing ? COMPUTED_AHEAD : 1))
-  }
-
   async #membersOf(final: FinalChain, epoch: number, indices: Uint32Array): Promise<TrackedMembers> {
     const { spec } = this.#options.chain
     if (indices.length === 0 || epoch < forkEpoch(spec, 'ALTAIR')) return { indices: NOBODY, seats: new Map() }
@@ -228,6 +229,11 @@ export class EpochPipeline {
     asked.catch(() => this.#committees.delete(period))
     return asked
   }
+}
+
+/** Epochs that endpoints may tell at once, one at least. */
+function rowsFit({ indices }: TrackedSet): number {
+  return Math.max(1, Math.floor(ROWS_AHEAD_MAX / Math.max(1, indices.length)))
 }
 
 function computedBefore(epoch: number): AppError {

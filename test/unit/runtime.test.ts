@@ -2,12 +2,13 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { PATIENCE } from '../long-form.ts'
 
 const HEAP = join(import.meta.dirname, 'heap-that-shrinks.ts')
 const ENGINE = join(import.meta.dirname, 'engine-that-gives-back.ts')
 const FLAGS = ['--no-memory-reducer', '--max-semi-space-size=16']
 /** Longer than it takes where other tests have both cores: a heap that never shrinks is not waited for. */
-const ENDS_MS = 60_000
+const ENDS_MS = 90_000 * PATIENCE
 
 async function told<Figures>(script: string, how: string, environment: NodeJS.ProcessEnv = {}): Promise<Figures> {
   const options = { timeout: ENDS_MS, env: { ...process.env, ...environment } }
