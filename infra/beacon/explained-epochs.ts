@@ -79,8 +79,8 @@ export class ExplainedEpochs {
   readonly #away: StatesAway
   /** The state behind the last epoch that was computed. Whoever takes it to compute the next one leaves nothing here, and gives it back. */
   #last: ReadState | undefined
-  /** Where the last epoch ends that was asked for: its blocks are of the final chain, and so is an anchored state in that place. */
-  #finalEnd: StatePlace | undefined
+  /** What the last epoch that was asked for lies between: its blocks are of the final chain, and so are anchored states in these places. */
+  #final: Between<StatePlace> | undefined
   #committees: readonly Committees[] = []
   /** Of the epoch behind the last one: they are drawn while its state comes. */
   #coming: Promise<Committees | undefined> | undefined
@@ -113,7 +113,9 @@ export class ExplainedEpochs {
    */
   registered(claims: ClaimedValidators, checkpoint: StatePlace): Promise<RegistryWord | undefined> {
     return this.#reader.registered(claims, (state) => {
-      return isOfBranch(state, checkpoint) || (this.#finalEnd !== undefined && isAt(this.#finalEnd, state))
+      const { before, after } = this.#final ?? {}
+      const isFinal = (place: StatePlace | undefined) => place !== undefined && isAt(place, state)
+      return isOfBranch(state, checkpoint) || isFinal(before) || isFinal(after)
     })
   }
 
@@ -127,7 +129,7 @@ export class ExplainedEpochs {
     const places = placesOf(clock, question)
     try {
       this.#failBehindFailed(places, asked)
-      this.#finalEnd = places.after
+      this.#final = places
       return await this.#explainBetween(places, question, set, { ask, spec })
     } catch (error) {
       this.#failed = { after: places.after, asked: this.#asked, error }

@@ -2,6 +2,7 @@ import { type ForkName, SLOTS_PER_EPOCH } from '@lodestar/params'
 import { sszTypesFor } from '@lodestar/types'
 import { expect, test } from 'vitest'
 import { openBeaconSource } from '../../infra/beacon/source.ts'
+import type { BeaconSource, FinalChain, FinalizedCheckpoint, RegistryWord } from '../../infra/ports/beacon-source.ts'
 import { followEpochs } from '../../ingest/epochs/epoch-follower.ts'
 import { ACCOUNTS_KEY, validatorsTracked } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
@@ -70,8 +71,39 @@ const ROWS = `
 
 const stores = storesOfFile()
 
+/** What registries have said of tracked validators before an epoch was published; undefined where no registry of the chain was there. */
+interface Held {
+  readonly words: (RegistryWord | undefined)[]
+}
+
+/** A source that notes what it says of identities. */
+function noting(beacon: BeaconSource, { words }: Held): BeaconSource {
+  const finalChain = (checkpoint: FinalizedCheckpoint): FinalChain => {
+    const final = beacon.finalChain(checkpoint)
+    return instead(final, {
+      registered: async (claims) => {
+        const word = await final.registered(claims)
+        words.push(word)
+        return word
+      },
+    })
+  }
+  return instead(beacon, { finalChain })
+}
+
+/** An object with some of its methods replaced. */
+function instead<Whole extends object>(whole: Whole, parts: Partial<Whole>): Whole {
+  return new Proxy(whole, {
+    get: (target, key) => {
+      const value = Reflect.get(key in parts ? parts : target, key)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
 /** Follows a node that tells the history, and makes its tables. */
-async function read(history: ServedHistory): Promise<void> {
+async function read(history: ServedHistory): Promise<Held> {
+  const held: Held = { words: [] }
   await stores().empty()
   await using eventLog = await stores().openLog()
   const pubkeys = [...history.pubkeys]
@@ -87,10 +119,18 @@ async function read(history: ServedHistory): Promise<void> {
   const onProgress = ({ nextEpoch }: { readonly nextEpoch: number }) => {
     if (nextEpoch === history.finalEpochs) done.abort()
   }
-  const ingester = { chain: CHAIN, writer: eventLog, eventLog, unnamedChain: CHAIN, log: silentLog, beacon }
+  const ingester = {
+    chain: CHAIN,
+    writer: eventLog,
+    eventLog,
+    unnamedChain: CHAIN,
+    log: silentLog,
+    beacon: noting(beacon, held),
+  }
   const signal = AbortSignal.any([done.signal, AbortSignal.timeout(TIMEOUT_MS)])
   await followEpochs({ ...ingester, startEpoch: 0, onProgress, outageWaitMs: 50 }, signal)
   await rebuildFrom(eventLog, stores().warehouse)
+  return held
 }
 
 async function missedSlots(): Promise<readonly (readonly [slot: number, proposer: number])[]> {
@@ -154,7 +194,9 @@ test.each(SEEDS)(
   { timeout: TIMEOUT_MS },
   async (seed) => {
     const history = new ServedHistory({ seed })
-    await read(history)
+    const { words } = await read(history)
+    // While an epoch is published the next ones are read: the registry is of one of those then, and no word of it where no block names its state.
+    expect(words.filter((word) => word !== undefined).length).toBeGreaterThan(words.length / 4)
     const { warehouse } = stores()
     const rows = await warehouse.query<Row>(ROWS, { chain: CHAIN, slots: SLOTS_PER_EPOCH })
     const told = new Map(rows.map(({ slot, part, validator, gwei }) => [name(slot, part, validator), BigInt(gwei)]))
