@@ -114,19 +114,13 @@ async function read(history: ServedHistory): Promise<Held> {
     }),
   ])
   await using node = await history.open()
-  await using beacon = await openBeaconSource({ urls: [node.url], log: silentLog })
+  await using source = await openBeaconSource({ urls: [node.url], log: silentLog })
+  const beacon = noting(source, held)
   const done = new AbortController()
   const onProgress = ({ nextEpoch }: { readonly nextEpoch: number }) => {
     if (nextEpoch === history.finalEpochs) done.abort()
   }
-  const ingester = {
-    chain: CHAIN,
-    writer: eventLog,
-    eventLog,
-    unnamedChain: CHAIN,
-    log: silentLog,
-    beacon: noting(beacon, held),
-  }
+  const ingester = { chain: CHAIN, writer: eventLog, eventLog, unnamedChain: CHAIN, log: silentLog, beacon }
   const signal = AbortSignal.any([done.signal, AbortSignal.timeout(TIMEOUT_MS)])
   await followEpochs({ ...ingester, startEpoch: 0, onProgress, outageWaitMs: 50 }, signal)
   await rebuildFrom(eventLog, stores().warehouse)

@@ -19,8 +19,7 @@ function failingNode() {
   const ask: Ask = async () => {
     throw new Error(`failure ${++times}`)
   }
-  const log = silentLog
-  const epochs = new ExplainedEpochs({ log, chain: async () => chain, nodes: 1, kept: undefined })
+  const epochs = new ExplainedEpochs({ log: silentLog, chain: async () => chain, nodes: 1, kept: undefined })
   return { asked: () => times, of: (question: ReturnType<typeof epochAfter>) => epochs.of(question, SET, ask) }
 }
 
