@@ -20,7 +20,7 @@ export function toExplainedRows(
     slots,
   }: { readonly after: StateColumns; readonly set: ValidatorSet; readonly slots: readonly number[] },
 ): Omit<ExplainedRows, 'proof' | 'differences'> {
-  const network = networkSums(explained, after)
+  const network = networkSums(explained)
   const indices = knownOf(set, after.validators)
   const isAsked = lendZeros(Uint8Array, after.validators)
   for (let row = 0; row < indices.length; row++) isAsked[indices[row] as number] = 1

@@ -46,6 +46,7 @@ const after: StateColumns = {
 const explained: ExplainedEpoch = {
   ...noDeltas(VALIDATORS),
   ...{ epoch: EPOCH, effects: [], committees: [], proposers: undefined, isParticipationReplayed: true },
+  active: { validators: VALIDATORS, increments: 32 * VALIDATORS },
   seats: { slots: new Uint32Array(0), validators: new Uint32Array(0), gwei: new Float64Array(0) },
   residuals: new Map([[UNEXPLAINED, 1]]),
   cuts: [{ slot: CUT, gwei: balances(32_000_000_100) }],

@@ -1,24 +1,26 @@
 import { AppError } from '../../errors.ts'
-import { lendZeros } from '../../memory.ts'
+import { lend, lendZeros } from '../../memory.ts'
 import type { ReplayedBalances } from './effects.ts'
 import { type ChainRules, type ForkRules, INCREMENT_GWEI, INCREMENTS_MAX } from './fork-rules.ts'
 import {
-  activeIncrements,
+  activeSums,
   baseRewardPerIncrement,
   HEAD_FLAG,
-  isActive,
+  HEAD_WEIGHT,
   SOURCE_FLAG,
+  SOURCE_WEIGHT,
   type StateColumns,
   TARGET_FLAG,
+  TARGET_WEIGHT,
+  totalActive,
   UNSET_EPOCH,
+  WEIGHT_DENOMINATOR,
 } from './state-columns.ts'
 
-/** Weights of the flags, out of 64 (consensus-specs, altair). */
-const WEIGHT_DENOMINATOR = 64
 const FLAGS = [
-  { bit: SOURCE_FLAG, weight: 14, isPenalized: true },
-  { bit: TARGET_FLAG, weight: 26, isPenalized: true },
-  { bit: HEAD_FLAG, weight: 14, isPenalized: false },
+  { bit: SOURCE_FLAG, votes: 'source', weight: SOURCE_WEIGHT, isPenalized: true },
+  { bit: TARGET_FLAG, votes: 'target', weight: TARGET_WEIGHT, isPenalized: true },
+  { bit: HEAD_FLAG, votes: 'head', weight: HEAD_WEIGHT, isPenalized: false },
 ] as const
 const GENESIS_EPOCH = 0
 /** Below it a product of integers is exact in a double. */
@@ -40,9 +42,27 @@ export interface AttestationDeltas {
 
 /** Of a transition that rewards nobody; a value per validator. */
 export function noDeltas(validators: number): AttestationDeltas {
-  const zeros = () => lendZeros(Int32Array, validators)
+  return { ...lendDeltas(validators, 0), idealGwei: 0 }
+}
+
+/** Columns for so many validators; of the first `told`, what flags bring is to be written. */
+function lendDeltas(validators: number, told: number) {
+  const ofFlag = () => lend(Int32Array, validators).fill(0, told)
   const inactivityGwei = lendZeros(Float64Array, validators)
-  return { sourceGwei: zeros(), targetGwei: zeros(), headGwei: zeros(), inactivityGwei, idealGwei: 0 }
+  return { sourceGwei: ofFlag(), targetGwei: ofFlag(), headGwei: ofFlag(), inactivityGwei }
+}
+
+/**
+ * Effective balance, in increments, of those that voted, were active in the epoch that they voted in and are not slashed; 1 at least
+ * (get_unslashed_participating_indices, get_total_balance).
+ */
+interface ParticipatedIncrements {
+  /** In the epoch before the state's. */
+  readonly source: number
+  readonly target: number
+  readonly head: number
+  /** In the state's own epoch. */
+  readonly currentTarget: number
 }
 
 /** What the transition out of a state's epoch goes by. */
@@ -51,6 +71,7 @@ export interface TransitionFacts {
   readonly epoch: number
   /** Effective balance of all that are active in it, in increments. */
   readonly activeIncrements: number
+  readonly participated: ParticipatedIncrements
   /** As the transition leaves it: its rewards, scores and queue of deposits go by that. */
   readonly finalizedEpoch: number
   readonly isLeaking: boolean
@@ -59,22 +80,25 @@ export interface TransitionFacts {
 /** Justifies and finalizes (consensus-specs, weigh_justification_and_finalization), which comes first in a transition. */
 export function transitionFacts(state: StateColumns, rules: ChainRules): TransitionFacts {
   const epoch = Math.floor(state.slot / rules.slotsPerEpoch)
-  const total = activeIncrements(state, epoch)
-  const finalizedEpoch = finalizedAfter(state, epoch, total)
+  const total = totalActive(activeSums(state, epoch))
+  const participated = participatedIncrements(state, epoch)
+  const finalizedEpoch = finalizedAfter(state, { epoch, total, participated })
   const previousEpoch = Math.max(GENESIS_EPOCH, epoch - 1)
   const isLeaking = previousEpoch - finalizedEpoch > rules.minEpochsToInactivityPenalty
-  return { epoch, activeIncrements: total, finalizedEpoch, isLeaking }
+  return { epoch, activeIncrements: total, participated, finalizedEpoch, isLeaking }
 }
 
-function finalizedAfter(state: StateColumns, epoch: number, total: number): number {
-  const { justificationBits, previousJustifiedEpoch, currentJustifiedEpoch, finalizedEpoch } = state.checkpoints
+function finalizedAfter(
+  { checkpoints }: StateColumns,
+  { epoch, total, participated }: { epoch: number; total: number; participated: ParticipatedIncrements },
+): number {
+  const { justificationBits, previousJustifiedEpoch, currentJustifiedEpoch, finalizedEpoch } = checkpoints
   if (epoch <= GENESIS_EPOCH + 1) return finalizedEpoch
-  const isJustified = (participation: Uint8Array, of: number) =>
-    participating(state, participation, TARGET_FLAG, of) * 3 >= total * 2
+  const isJustified = (increments: number) => increments * 3 >= total * 2
   const bits =
     ((justificationBits << 1) & 0b1111) |
-    (isJustified(state.previousParticipation, epoch - 1) ? 0b10 : 0) |
-    (isJustified(state.currentParticipation, epoch) ? 0b1 : 0)
+    (isJustified(participated.target) ? 0b10 : 0) |
+    (isJustified(participated.currentTarget) ? 0b1 : 0)
   const has = (mask: number) => (bits & mask) === mask
   let finalized = finalizedEpoch
   if (has(0b1110) && previousJustifiedEpoch + 3 === epoch) finalized = previousJustifiedEpoch
@@ -84,17 +108,34 @@ function finalizedAfter(state: StateColumns, epoch: number, total: number): numb
   return finalized
 }
 
-/** Effective balance, in increments, of those that were active in the epoch, are not slashed and have the flag; 1 at least. */
-function participating(state: StateColumns, participation: Uint8Array, flag: number, epoch: number): number {
+function participatedIncrements(state: StateColumns, epoch: number): ParticipatedIncrements {
   const { validators, effectiveIncrements, activationEpochs, exitEpochs, slashed } = state
-  let sum = 0
+  const { previousParticipation, currentParticipation } = state
+  let [source, target, head, currentTarget] = [0, 0, 0, 0]
   for (let i = 0; i < validators; i++) {
-    if (((participation[i] as number) & flag) === 0 || slashed[i] !== 0) continue
-    if ((activationEpochs[i] as number) <= epoch && epoch < (exitEpochs[i] as number))
-      sum += effectiveIncrements[i] as number
+    const [begin, end] = [activationEpochs[i] as number, exitEpochs[i] as number]
+    const increments = (effectiveIncrements[i] as number) * Number(slashed[i] === 0)
+    const before = increments * (Number(begin < epoch) & Number(epoch <= end))
+    const previous = previousParticipation[i] as number
+    source += before * Number((previous & SOURCE_FLAG) !== 0)
+    target += before * Number((previous & TARGET_FLAG) !== 0)
+    head += before * Number((previous & HEAD_FLAG) !== 0)
+    const now = increments * (Number(begin <= epoch) & Number(epoch < end))
+    currentTarget += now * Number(((currentParticipation[i] as number) & TARGET_FLAG) !== 0)
   }
-  return Math.max(1, sum)
+  const atLeastOne = (increments: number) => Math.max(1, increments)
+  return {
+    source: atLeastOne(source),
+    target: atLeastOne(target),
+    head: atLeastOne(head),
+    currentTarget: atLeastOne(currentTarget),
+  }
 }
+
+/** Of a table of deltas: source, target and head. */
+const ROW = FLAGS.length
+/** Which combinations of flags there are. */
+const FLAG_SETS = 8
 
 /**
  * Applies attestation rewards and penalties, and those for inactivity, of the transition out of the state's epoch (consensus-specs, altair:
@@ -108,36 +149,43 @@ export function applyAttestationDeltas(
   { rules, fork, facts }: { readonly rules: ChainRules; readonly fork: ForkRules; readonly facts: TransitionFacts },
 ): AttestationDeltas {
   const { epoch, isLeaking } = facts
-  const { validators, effectiveIncrements, previousParticipation, slashed } = state
-  const deltas = noDeltas(balances.gwei.length)
-  if (epoch === GENESIS_EPOCH) return deltas
-  const previousEpoch = epoch - 1
-  const parts = FLAGS.map((flag) => tableOf(state, flag, rules, facts))
-  const columns = [deltas.sourceGwei, deltas.targetGwei, deltas.headGwei]
+  if (epoch === GENESIS_EPOCH) return noDeltas(balances.gwei.length)
+  const { validators, effectiveIncrements, previousParticipation, slashed, activationEpochs, exitEpochs } = state
+  const columns = lendDeltas(balances.gwei.length, validators)
+  const { sourceGwei, targetGwei, headGwei, inactivityGwei } = columns
+  const { deltas, ideals } = deltaTable(rules, facts)
   const inactivityDivisor = rules.inactivityScoreBias * fork.inactivityQuotient
-  const ideals = Float64Array.from({ length: INCREMENTS_MAX + 1 }, (_, increments) =>
-    parts.reduce((sum, { rewards }) => sum + (rewards[increments] as number), 0),
-  )
   let idealGwei = 0
   for (let i = 0; i < validators; i++) {
-    const isSlashed = slashed[i] !== 0
-    const hadDuty = isActive(state, i, previousEpoch)
-    if (!hadDuty && !(isSlashed && previousEpoch + 1 < withdrawableOf(state, i))) continue
+    const begin = activationEpochs[i] as number
+    const hadDuty = Number(begin < epoch) & Number(epoch <= (exitEpochs[i] as number))
     const increments = effectiveIncrements[i] as number
-    if (hadDuty) idealGwei += ideals[increments] as number
-    const flags = isSlashed ? 0 : (previousParticipation[i] as number)
-    for (let part = 0; part < FLAGS.length; part++) {
-      const { bit, rewards, penalties } = parts[part] as FlagTable
-      const gwei = (flags & bit) !== 0 ? rewards[increments] : penalties[increments]
-      const column = columns[part] as Int32Array
-      column[i] = balances.apply(i, gwei as number)
+    idealGwei += hadDuty * (ideals[increments] as number)
+    let [isMeant, flags] = [hadDuty, (previousParticipation[i] as number) & (FLAG_SETS - 1)]
+    if (slashed[i] !== 0) {
+      isMeant |= Number(epoch < withdrawableOf(state, i))
+      flags = 0
     }
-    if ((flags & TARGET_FLAG) !== 0) continue
+    const row = isMeant * (1 + increments * FLAG_SETS + flags) * ROW
+    const source = deltas[row] as number
+    const target = deltas[row + 1] as number
+    const head = deltas[row + 2] as number
+    const lost = Math.min(0, source) + Math.min(0, target)
+    if (balances.applyWhole(i, source + target + head, lost)) {
+      sourceGwei[i] = source
+      targetGwei[i] = target
+      headGwei[i] = head
+    } else {
+      sourceGwei[i] = balances.apply(i, source)
+      targetGwei[i] = balances.apply(i, target)
+      headGwei[i] = balances.apply(i, head)
+    }
+    if ((isMeant & ~(flags >> 1) & 1) === 0) continue
     const score = scoreAfterMiss(state.inactivityScores[i] as number, rules, isLeaking)
     const penalty = inactivityPenalty(increments, score, inactivityDivisor)
-    if (penalty !== 0) deltas.inactivityGwei[i] = balances.apply(i, -penalty)
+    if (penalty !== 0) inactivityGwei[i] = balances.apply(i, -penalty)
   }
-  return { ...deltas, idealGwei }
+  return { ...columns, idealGwei }
 }
 
 function withdrawableOf(state: StateColumns, index: number): number {
@@ -145,34 +193,54 @@ function withdrawableOf(state: StateColumns, index: number): number {
   return epoch === UNSET_EPOCH ? Number.POSITIVE_INFINITY : epoch
 }
 
+/** What votes bring and cost: validators differ in nothing but their effective balances and their flags. */
+interface DeltaTable {
+  /** Gwei, in rows: the first is of those that have no duty, behind it those of each effective balance in increments, one for each set of flags. */
+  readonly deltas: Int32Array
+  /** What all flags together would have brought, by effective balance in increments, gwei. */
+  readonly ideals: Float64Array
+}
+
+function deltaTable(rules: ChainRules, facts: TransitionFacts): DeltaTable {
+  const deltas = new Int32Array(ROW * (1 + FLAG_SETS * (INCREMENTS_MAX + 1)))
+  const ideals = new Float64Array(INCREMENTS_MAX + 1)
+  FLAGS.forEach((flag, part) => {
+    const { rewards, penalties } = tableOf(flag, rules, facts)
+    for (let increments = 0; increments <= INCREMENTS_MAX; increments++) {
+      ideals[increments] = (ideals[increments] as number) + (rewards[increments] as number)
+      for (let flags = 0; flags < FLAG_SETS; flags++) {
+        const column = (flags & flag.bit) !== 0 ? rewards : penalties
+        deltas[ROW * (1 + increments * FLAG_SETS + flags) + part] = column[increments] as number
+      }
+    }
+  })
+  return { deltas, ideals }
+}
+
 interface FlagTable {
-  readonly bit: number
   /** By effective balance in increments, gwei. */
   readonly rewards: Float64Array
   /** Zero or negative. */
   readonly penalties: Float64Array
 }
 
-/** What a flag brings and costs, by effective balance: validators differ in nothing else. */
 function tableOf(
-  state: StateColumns,
-  { bit, weight, isPenalized }: (typeof FLAGS)[number],
+  { weight, isPenalized, votes }: (typeof FLAGS)[number],
   rules: ChainRules,
-  { epoch, activeIncrements: total, isLeaking }: TransitionFacts,
+  { activeIncrements: total, participated, isLeaking }: TransitionFacts,
 ): FlagTable {
   const perIncrement = baseRewardPerIncrement(rules.baseRewardFactor, total, INCREMENT_GWEI)
-  const participated = participating(state, state.previousParticipation, bit, epoch - 1)
   const rewards = new Float64Array(INCREMENTS_MAX + 1)
   const penalties = new Float64Array(INCREMENTS_MAX + 1)
   for (let increments = 0; increments <= INCREMENTS_MAX; increments++) {
     const weighted = increments * perIncrement * weight
-    if (!isLeaking) rewards[increments] = quotient(weighted, participated, total * WEIGHT_DENOMINATOR)
+    if (!isLeaking) rewards[increments] = quotient(weighted, participated[votes], total * WEIGHT_DENOMINATOR)
     if (isPenalized) penalties[increments] = -Math.floor(weighted / WEIGHT_DENOMINATOR)
   }
   const most = Math.max(rewards[INCREMENTS_MAX] as number, -(penalties[INCREMENTS_MAX] as number))
   if (most > FLAG_GWEI_MAX)
     throw new AppError('usage', `a vote may be worth ${most} gwei on this chain, and ${FLAG_GWEI_MAX} are the limit`)
-  return { bit, rewards, penalties }
+  return { rewards, penalties }
 }
 
 /** The score that the penalty uses of a validator that missed the target: updated before it (process_inactivity_updates). */

@@ -5,7 +5,6 @@ import type { ReplayedBalances } from './effects.ts'
 import { type ChainRules, type ForkRules, INCREMENT_GWEI, isFrom, type QueueRules } from './fork-rules.ts'
 import type { Newcomers } from './newcomers.ts'
 import {
-  activeIncrements,
   baseRewardPerIncrement,
   COMPOUNDING_PREFIX,
   EXECUTION_PREFIX,
@@ -13,15 +12,13 @@ import {
   SOURCE_FLAG,
   type StateColumns,
   TARGET_FLAG,
+  WEIGHT_DENOMINATOR,
 } from './state-columns.ts'
+import { Voters } from './voters.ts'
 
 // Weights out of 64, and what they make of a proposer's part (consensus-specs, altair).
-const SOURCE_WEIGHT = 14
-const TARGET_WEIGHT = 26
-const HEAD_WEIGHT = 14
 const SYNC_WEIGHT = 2
 const PROPOSER_WEIGHT = 8
-const WEIGHT_DENOMINATOR = 64
 const PROPOSER_DENOMINATOR = ((WEIGHT_DENOMINATOR - PROPOSER_WEIGHT) * WEIGHT_DENOMINATOR) / PROPOSER_WEIGHT
 const HEAD_DELAY_SLOTS = 1
 const ROOT_BYTES = 32
@@ -33,6 +30,8 @@ export interface BlockReplayParts {
   /** After the epoch's last slot: effective balances, committees and roots of the epoch. */
   readonly after: StateColumns
   readonly epoch: number
+  /** Effective balance of all that are active in it, in increments. */
+  readonly activeIncrements: number
   readonly rules: ChainRules
   readonly fork: ForkRules
   /** Of chains with Electra. */
@@ -55,22 +54,22 @@ export class BlockReplay {
   readonly #seatProposerReward: number
   readonly #slashed: Uint8Array
   readonly #committees = new Map<number, Committees>()
-  /** Seats that attestations to the same have named, in bits as theirs lie: a slot's aggregates name most of them again. */
-  readonly #named = new Map<string, Uint8Array>()
+  /** Seats that attestations to the same have named, by the flags that they set, in bits as theirs lie: a slot's aggregates name most of them again. */
+  readonly #named = new Map<string, Uint8Array[]>()
   readonly #switched = new Set<number>()
   /** Validators whose withdrawal credentials a block of the epoch has changed to an address. */
   readonly #changed = new Set<number>()
+  readonly #voters = new Voters()
   #partialsDone = 0
 
   constructor(parts: BlockReplayParts) {
-    const { before, after, epoch, rules } = parts
+    const { before, after, rules, activeIncrements: total } = parts
     this.#parts = parts
     this.#previousParticipation = lendZeros(Uint8Array, after.validators)
     this.#previousParticipation.set(parts.previousParticipation)
     this.#currentParticipation = lendZeros(Uint8Array, after.validators)
     this.#slashed = lendZeros(Uint8Array, after.validators)
     this.#slashed.set(before.slashed)
-    const total = activeIncrements(after, epoch)
     this.#perIncrement = baseRewardPerIncrement(rules.baseRewardFactor, total, INCREMENT_GWEI)
     const share = Math.floor((this.#perIncrement * total * SYNC_WEIGHT) / WEIGHT_DENOMINATOR)
     this.#seatReward = Math.floor(Math.floor(share / rules.slotsPerEpoch) / rules.syncCommitteeSize)
@@ -178,36 +177,28 @@ export class BlockReplay {
     let bit = 0
     for (const committeeIndex of attestation.committees) {
       const committee = committees.of(attestation.slot, committeeIndex)
-      for (let seat = 0; seat < committee.length; seat++, bit++) {
-        const others = (aggregationBits[bit >> 3] as number) & ~(named[bit >> 3] as number)
-        if (others === 0) {
-          const inByte = Math.min(7 - (bit & 7), committee.length - 1 - seat)
-          seat += inByte
-          bit += inByte
-          continue
-        }
-        if (((others >> (bit & 7)) & 1) === 0) continue
-        const validator = committee[seat] as number
-        const fresh = flags & ~(participation[validator] as number)
-        if (fresh === 0) continue
-        participation[validator] = (participation[validator] as number) | fresh
-        weighted += (after.effectiveIncrements[validator] as number) * (WEIGHT_OF_FLAGS[fresh] as number)
-      }
+      const voters = this.#voters.take(committee, bit, { aggregationBits, named })
+      weighted += voters.setFlags(flags, participation, after.effectiveIncrements)
+      bit += committee.length
     }
-    for (let byte = 0; byte < named.length; byte++)
-      named[byte] = (named[byte] as number) | (aggregationBits[byte] as number)
+    addBits(named, aggregationBits)
     const gwei = Math.floor((weighted * this.#perIncrement) / PROPOSER_DENOMINATOR)
     const { slot, proposerIndex } = block
     balances.record({ slot, validatorIndex: proposerIndex, kind: 'proposer_attestations', reference: place, gwei })
   }
 
-  /** Whoever is named with the same flags has them. */
+  /** Whoever was named with these flags, and maybe others, has them: a later aggregate of the same votes sets fewer. */
   #namedBy({ slot, targetEpoch, committees, aggregationBits }: BlockAttestation, flags: number): Uint8Array {
-    const key = `${targetEpoch} ${slot} ${flags} ${committees.join()}`
-    const known = this.#named.get(key)
+    const key = `${targetEpoch} ${slot} ${committees.join()}`
+    const byFlags = this.#named.get(key) ?? []
+    this.#named.set(key, byFlags)
+    const known = byFlags[flags]
     if (known?.length === aggregationBits.length) return known
     const named = new Uint8Array(aggregationBits.length)
-    this.#named.set(key, named)
+    byFlags.forEach((others, set) => {
+      if ((flags & ~set) === 0 && others.length === named.length) addBits(named, others)
+    })
+    byFlags[flags] = named
     return named
   }
 
@@ -280,11 +271,6 @@ export class BlockReplay {
   }
 }
 
-/** Sum of the weights of flags, by their bits. */
-const WEIGHT_OF_FLAGS: readonly number[] = Array.from(
-  { length: 8 },
-  (_, flags) =>
-    ((flags & SOURCE_FLAG) !== 0 ? SOURCE_WEIGHT : 0) +
-    ((flags & TARGET_FLAG) !== 0 ? TARGET_WEIGHT : 0) +
-    ((flags & HEAD_FLAG) !== 0 ? HEAD_WEIGHT : 0),
-)
+function addBits(bits: Uint8Array, others: Uint8Array): void {
+  for (let byte = 0; byte < bits.length; byte++) bits[byte] = (bits[byte] as number) | (others[byte] as number)
+}

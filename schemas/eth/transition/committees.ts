@@ -2,7 +2,7 @@ import { asyncUnshuffleList, unshuffleList } from '@chainsafe/swap-or-not-shuffl
 import { giveBack } from '../../memory.ts'
 import { sha256 } from '../signing-root.ts'
 import type { ChainRules } from './fork-rules.ts'
-import { isActive, type StateColumns } from './state-columns.ts'
+import { activeSums, type StateColumns } from './state-columns.ts'
 
 /** Domains of `get_seed` (consensus-specs, phase0). */
 export const DOMAIN_BEACON_PROPOSER = Uint8Array.of(0x00, 0, 0, 0)
@@ -25,7 +25,7 @@ export class Committees {
    */
   static of(state: StateColumns, rules: ChainRules, epoch: number, known: readonly Committees[] = []): Committees {
     const seed = seedOfAttesters(state, rules, epoch)
-    const members = activeCount(state, epoch)
+    const members = activeSums(state, epoch).validators
     const same = known.find((one) => one.members === members && Buffer.compare(one.seed, seed) === 0)
     if (same !== undefined) return same
     const active = activeIndices(state, epoch)
@@ -69,18 +69,14 @@ export class Committees {
 
 /** `get_active_validator_indices` (consensus-specs, phase0). */
 export function activeIndices(state: StateColumns, epoch: number): Uint32Array {
-  const count = activeCount(state, epoch)
-  const found = new Uint32Array(count)
-  let place = 0
-  for (let index = 0; place < count; index++) if (isActive(state, index, epoch)) found[place++] = index
+  const { activationEpochs, exitEpochs } = state
+  const found = new Uint32Array(activeSums(state, epoch).validators)
+  // What is written of one that is not active, the next one is written over.
+  for (let index = 0, place = 0; place < found.length; index++) {
+    found[place] = index
+    place += Number((activationEpochs[index] as number) <= epoch) & Number(epoch < (exitEpochs[index] as number))
+  }
   return found
-}
-
-function activeCount({ validators, activationEpochs, exitEpochs }: StateColumns, epoch: number): number {
-  let count = 0
-  for (let i = 0; i < validators; i++)
-    count += Number((activationEpochs[i] as number) <= epoch && epoch < (exitEpochs[i] as number))
-  return count
 }
 
 function seedOfAttesters(state: StateColumns, rules: ChainRules, epoch: number): Uint8Array {

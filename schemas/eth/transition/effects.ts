@@ -62,6 +62,17 @@ export class ReplayedBalances {
     return applied
   }
 
+  /**
+   * Adds what several amounts come to, where the balance has what those of them take away that are `lost`, a sum of 0 or below: each is applied as a
+   * whole then, in whatever order. Otherwise nothing is done and it says false.
+   */
+  applyWhole(validatorIndex: number, gwei: number, lost: number): boolean {
+    const before = this.gwei[validatorIndex] as number
+    if (before + lost < 0) return false
+    this.gwei[validatorIndex] = before + gwei
+    return true
+  }
+
   /** Applies an effect, and records what of it was applied. */
   record(effect: Effect): void {
     const gwei = this.apply(effect.validatorIndex, effect.gwei)

@@ -9,7 +9,14 @@ import { type Effect, ReplayedBalances, type SeatEffects } from './effects.ts'
 import { chainRules, forkRules, isFrom, queueRules } from './fork-rules.ts'
 import { Newcomers } from './newcomers.ts'
 import { proposersOf } from './proposers.ts'
-import { refuseGivenBack, type StateColumns, type StateDeposit } from './state-columns.ts'
+import {
+  type ActiveSums,
+  activeSums,
+  refuseGivenBack,
+  type StateColumns,
+  type StateDeposit,
+  totalActive,
+} from './state-columns.ts'
 import {
   applyCorrelationPenalties,
   applyElectraUpgrade,
@@ -49,6 +56,7 @@ export interface ReplayedCut {
 /** Why balances changed in an epoch: from the transition into it to its last slot. */
 export interface ExplainedEpoch extends AttestationDeltas {
   readonly epoch: number
+  readonly active: ActiveSums
   /** Everything else, in the order in which it was applied. */
   readonly effects: readonly Effect[]
   readonly seats: SeatEffects
@@ -106,10 +114,12 @@ export function explainEpoch(input: EpochInput): ExplainedEpoch {
   }
   const previousParticipation = isGenesis ? before.previousParticipation : before.currentParticipation
   const fork = forkRules(spec, after.fork)
+  const active = activeSums(after, epoch)
   const replay = new BlockReplay({
     before,
     after,
     epoch,
+    activeIncrements: totalActive(active),
     rules,
     fork,
     queues,
@@ -121,6 +131,7 @@ export function explainEpoch(input: EpochInput): ExplainedEpoch {
   const cuts = replayWithCuts(input, { replay, balances, newcomers, firstSlot })
   const explained = {
     epoch,
+    active,
     ...deltas,
     effects: balances.effects,
     seats: balances.seats(),

@@ -11,6 +11,11 @@ export const COMPOUNDING_PREFIX = 0x02
 export const SOURCE_FLAG = 1
 export const TARGET_FLAG = 2
 export const HEAD_FLAG = 4
+/** Weights of the flags, out of 64. */
+export const SOURCE_WEIGHT = 14
+export const TARGET_WEIGHT = 26
+export const HEAD_WEIGHT = 14
+export const WEIGHT_DENOMINATOR = 64
 
 /** An entry of `pending_deposits` (EIP-6110, EIP-7251) or a deposit of a block's body. */
 export interface StateDeposit {
@@ -113,15 +118,30 @@ export function isActive(state: StateColumns, index: number, epoch: number): boo
   return (state.activationEpochs[index] as number) <= epoch && epoch < (state.exitEpochs[index] as number)
 }
 
-/** Sum of the effective balances of all that are active in an epoch, in increments; 1 at least (get_total_active_balance). */
-export function activeIncrements(state: StateColumns, epoch: number): number {
+/** Those that are active in an epoch. */
+export interface ActiveSums {
+  readonly validators: number
+  /** Their effective balances, in increments. */
+  readonly increments: number
+}
+
+/** `get_total_active_balance`, in increments. */
+export function totalActive({ increments }: ActiveSums): number {
+  return Math.max(1, increments)
+}
+
+// Loops over a registry ask no question whose answer changes from one validator to the next: half of mainnet's have left, in no order, and each
+// answer that a processor had not foreseen takes as long as ten validators. `Number(a) & Number(b)` is 1 or 0 without one.
+
+export function activeSums(state: StateColumns, epoch: number): ActiveSums {
   const { validators, effectiveIncrements, activationEpochs, exitEpochs } = state
-  let sum = 0
+  let [count, sum] = [0, 0]
   for (let i = 0; i < validators; i++) {
-    if ((activationEpochs[i] as number) <= epoch && epoch < (exitEpochs[i] as number))
-      sum += effectiveIncrements[i] as number
+    const isOn = Number((activationEpochs[i] as number) <= epoch) & Number(epoch < (exitEpochs[i] as number))
+    count += isOn
+    sum += isOn * (effectiveIncrements[i] as number)
   }
-  return Math.max(1, sum)
+  return { validators: count, increments: sum }
 }
 
 /** `get_base_reward_per_increment`, gwei: `increment * BASE_REWARD_FACTOR // isqrt(total active balance)`. */
