@@ -5,7 +5,9 @@ const FILLER = 0xff
 const { transfer } = ArrayBuffer.prototype
 
 ArrayBuffer.prototype.transfer = function poison(this: ArrayBuffer, bytes?: number): ArrayBuffer {
-  if (bytes !== 0) return transfer.call(this, bytes)
+  if (bytes !== 0 && bytes !== undefined) return transfer.call(this, bytes)
   new Uint8Array(this).fill(FILLER)
-  return new ArrayBuffer(0)
+  if (bytes === 0) return new ArrayBuffer(0)
+  // Moved as a whole, it is to be lent again: its next owner finds the filler, too.
+  return this.slice(0)
 }

@@ -1,5 +1,5 @@
 import { bytesOfView } from '../../schemas/bytes-of-view.ts'
-import { scatteredKey } from '../../schemas/eth/scattered-key.ts'
+import { scatteredBytes } from '../../schemas/eth/scattered-bytes.ts'
 import { INCREMENT_GWEI, INCREMENTS_MAX } from '../../schemas/eth/transition/fork-rules.ts'
 import { type StateColumns, UNSET_EPOCH } from '../../schemas/eth/transition/state-columns.ts'
 import { lend } from '../../schemas/memory.ts'
@@ -78,7 +78,7 @@ export class RegistryScan {
   /** The validator of a public key in the registry that was read last. */
   indexOf(pubkey: Uint8Array): number | undefined {
     const mask = this.#table.length - 1
-    for (let slot = scatteredKey(pubkey, 0) & mask; this.#table[slot] !== 0; slot = (slot + 1) & mask) {
+    for (let slot = scatteredBytes(pubkey, 0, PUBKEY_BYTES) & mask; this.#table[slot] !== 0; slot = (slot + 1) & mask) {
       const index = (this.#table[slot] as number) - 1
       const at = index * VALIDATOR_BYTES
       if (at < this.#registry.length && Buffer.compare(this.#registry.subarray(at, at + PUBKEY_BYTES), pubkey) === 0)
@@ -126,7 +126,7 @@ export class RegistryScan {
 
   #takeKey(registry: Uint8Array, index: number): void {
     const [table, mask] = [this.#table, this.#table.length - 1]
-    let slot = scatteredKey(registry, index * VALIDATOR_BYTES) & mask
+    let slot = scatteredBytes(registry, index * VALIDATOR_BYTES, PUBKEY_BYTES) & mask
     for (; table[slot] !== 0; slot = (slot + 1) & mask) if (table[slot] === index + 1) return
     table[slot] = index + 1
     this.#entries++

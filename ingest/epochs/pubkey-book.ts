@@ -1,37 +1,33 @@
 import type { ClaimedValidators, ValidatorIdentity } from '../../infra/ports/beacon-source.ts'
-import { scatteredKey } from '../../schemas/eth/scattered-key.ts'
+import { ByteSet } from './byte-set.ts'
 import { isAmong } from './registry-rows.ts'
 
 const PUBKEY_BYTES = 48
 export const CREDENTIALS_BYTES = 32
 /** Behind `0x`. */
 const HEX_FROM = 2
-const KEYS_MIN = 1_024
-/** Slots of the table for each key that there is room for. */
-const SLOT_FACTOR = 2
 const UNKNOWN = 0xffff_ffff
 
 /**
- * A set of public keys, which grows, with the registry's index of those that have one. A million of them are 64 MB of bytes, and 32 more with
- * their withdrawal credentials, where strings are 300 MB, which are looked at whenever memory is tidied up.
+ * A set of public keys, which grows, with the registry's index of those that have one. A million of them are 68 MB, where strings are 300 MB, which
+ * are looked at whenever memory is tidied up. Withdrawal credentials are there once each, as many validators have the same; where all differ they are 42 MB more.
  */
 export class PubkeyBook {
-  /** Of as many keys as there is room for, in the order in which they came. */
-  #bytes = Buffer.alloc(KEYS_MIN * PUBKEY_BYTES)
-  #indices = new Uint32Array(KEYS_MIN)
-  /** Withdrawal credentials of those that have an index; no room for any until the first are told. */
-  #credentials = Buffer.alloc(0)
+  readonly #keys = new ByteSet(PUBKEY_BYTES)
+  readonly #credentials = new ByteSet(CREDENTIALS_BYTES)
+  /** By the places of keys, of as many as there is room for. */
+  #indices = new Uint32Array(this.#keys.room)
+  /** Place of its credentials plus one; 0 where none were told. */
+  #credentialsOf = new Uint32Array(this.#keys.room)
   /** 1 of those whose identity was held against a registry. */
-  #isHeld = new Uint8Array(KEYS_MIN)
+  #isHeld = new Uint8Array(this.#keys.room)
   #held = 0
-  /** Place of a key plus one, by what its bytes are scattered to; open addressing. */
-  #table = new Uint32Array(KEYS_MIN * SLOT_FACTOR)
   readonly #asked = Buffer.alloc(PUBKEY_BYTES)
-  #size = 0
+  readonly #told = Buffer.alloc(CREDENTIALS_BYTES)
   #indexed = 0
 
   get size(): number {
-    return this.#size
+    return this.#keys.size
   }
 
   /** How many of them have an index. */
@@ -71,9 +67,8 @@ export class PubkeyBook {
   /** Says who a key is, with what withdrawals go by; it waits to be held against a registry from now on. */
   identify({ pubkey, index, withdrawalCredentials }: ValidatorIdentity): void {
     this.setIndex(pubkey, index)
-    if (this.#credentials.length === 0) this.#credentials = Buffer.alloc(this.#indices.length * CREDENTIALS_BYTES)
-    const credentials = withdrawalCredentials.slice(HEX_FROM)
-    this.#credentials.write(credentials, this.#place(pubkey) * CREDENTIALS_BYTES, CREDENTIALS_BYTES, 'hex')
+    this.#told.fill(0).write(withdrawalCredentials.slice(HEX_FROM), 'hex')
+    this.#credentialsOf[this.#place(pubkey)] = this.#credentials.place(this.#told) + 1
   }
 
   /** Takes a key's index away. */
@@ -94,7 +89,7 @@ export class PubkeyBook {
       if (this.#indices[place] === UNKNOWN || this.#isHeld[place] === 1) continue
       places[claim] = place
       indices[claim] = this.#indices[place] as number
-      this.#bytes.copy(pubkeys, claim * PUBKEY_BYTES, place * PUBKEY_BYTES, (place + 1) * PUBKEY_BYTES)
+      this.#keys.copyTo(pubkeys, claim * PUBKEY_BYTES, place)
       claim++
     }
     return { places, indices, pubkeys }
@@ -107,13 +102,13 @@ export class PubkeyBook {
 
   /** Whether these credentials, 32 bytes from a place of their own on, are those that were told of a key. */
   hasCredentials(place: number, credentials: Uint8Array, at: number): boolean {
-    const from = place * CREDENTIALS_BYTES
-    return this.#credentials.compare(credentials, at, at + CREDENTIALS_BYTES, from, from + CREDENTIALS_BYTES) === 0
+    const told = this.#credentialsOf[place] as number
+    return told !== 0 && this.#credentials.isAt(told - 1, credentials, at)
   }
 
   /** Validators of these indices, ascending, wait to be held again. */
   doubt(indices: Uint32Array): void {
-    for (let place = 0; place < this.#size; place++)
+    for (let place = 0; place < this.size; place++)
       if (this.#isHeld[place] === 1 && isAmong(indices, this.#indices[place] as number)) this.#mark(place, 0)
   }
 
@@ -124,9 +119,9 @@ export class PubkeyBook {
 
   /** The keys that have no index. */
   unknown(): readonly string[] {
-    if (this.#indexed === this.#size) return []
+    if (this.#indexed === this.size) return []
     const unknown: string[] = []
-    for (let place = 0; place < this.#size; place++)
+    for (let place = 0; place < this.size; place++)
       if (this.#indices[place] === UNKNOWN) unknown.push(this.keyAt(place))
     return unknown
   }
@@ -134,70 +129,46 @@ export class PubkeyBook {
   /** The indices that are known, ascending. */
   indices(): Uint32Array {
     return this.#indices
-      .subarray(0, this.#size)
+      .subarray(0, this.size)
       .filter((index) => index !== UNKNOWN)
       .sort()
   }
 
   /** The keys in the order in which they came. */
   *[Symbol.iterator](): Generator<string> {
-    for (let place = 0; place < this.#size; place++) yield this.keyAt(place)
+    for (let place = 0; place < this.size; place++) yield this.keyAt(place)
   }
 
   /** The key at a place, which it keeps. */
   keyAt(place: number): string {
-    return `0x${this.#bytes.toString('hex', place * PUBKEY_BYTES, (place + 1) * PUBKEY_BYTES)}`
+    return `0x${this.#keys.at(place).toString('hex')}`
   }
 
   #placeOf(pubkey: string): number | undefined {
-    const found = this.#table[this.#slotOf(pubkey)] as number
-    return found === 0 ? undefined : found - 1
+    return this.#keys.placeOf(this.#bytesOf(pubkey))
   }
 
   #place(pubkey: string): number {
-    const known = this.#placeOf(pubkey)
-    if (known !== undefined) return known
-    if (this.#size === this.#indices.length) this.#grow()
-    const place = this.#size++
-    this.#table[this.#slotOf(pubkey)] = place + 1
-    this.#asked.copy(this.#bytes, place * PUBKEY_BYTES)
-    this.#indices[place] = UNKNOWN
+    const before = this.#keys.size
+    const place = this.#keys.place(this.#bytesOf(pubkey))
+    if (this.#keys.room > this.#indices.length) this.#grow(this.#keys.room)
+    if (place === before) this.#indices[place] = UNKNOWN
     return place
   }
 
-  /** The slot of the key, or the one that it would be put into; its bytes are `#asked` afterwards. */
-  #slotOf(pubkey: string): number {
-    const written = this.#asked.write(pubkey.slice(HEX_FROM), 'hex')
-    if (written !== PUBKEY_BYTES) throw new Error(`${pubkey} is no public key`)
-    const mask = this.#table.length - 1
-    let slot = scatteredKey(this.#asked, 0) & mask
-    for (; this.#table[slot] !== 0; slot = (slot + 1) & mask) {
-      const from = ((this.#table[slot] as number) - 1) * PUBKEY_BYTES
-      if (this.#asked.compare(this.#bytes, from, from + PUBKEY_BYTES) === 0) break
-    }
-    return slot
+  /** In memory that the next key is written to. */
+  #bytesOf(pubkey: string): Buffer {
+    if (this.#asked.write(pubkey.slice(HEX_FROM), 'hex') === PUBKEY_BYTES) return this.#asked
+    throw new Error(`${pubkey} is no public key`)
   }
 
-  #grow(): void {
-    const room = 2 * this.#indices.length
-    const [bytes, indices] = [Buffer.alloc(room * PUBKEY_BYTES), new Uint32Array(room)]
-    bytes.set(this.#bytes)
-    indices.set(this.#indices)
-    const [credentials, isHeld] = [this.#credentials, this.#isHeld]
-    if (credentials.length > 0) {
-      this.#credentials = Buffer.alloc(room * CREDENTIALS_BYTES)
-      this.#credentials.set(credentials)
-    }
+  #grow(room: number): void {
+    const [indices, credentialsOf, isHeld] = [this.#indices, this.#credentialsOf, this.#isHeld]
+    this.#indices = new Uint32Array(room)
+    this.#indices.set(indices)
+    this.#credentialsOf = new Uint32Array(room)
+    this.#credentialsOf.set(credentialsOf)
     this.#isHeld = new Uint8Array(room)
     this.#isHeld.set(isHeld)
-    this.#bytes = bytes
-    this.#indices = indices
-    this.#table = new Uint32Array(room * SLOT_FACTOR)
-    const mask = this.#table.length - 1
-    for (let place = 0; place < this.#size; place++) {
-      let slot = scatteredKey(bytes, place * PUBKEY_BYTES) & mask
-      while (this.#table[slot] !== 0) slot = (slot + 1) & mask
-      this.#table[slot] = place + 1
-    }
   }
 }

@@ -45,7 +45,7 @@ export function noDeltas(validators: number): AttestationDeltas {
   return { ...lendDeltas(validators, 0), idealGwei: 0 }
 }
 
-/** Columns for so many validators; of the first `told`, what flags bring is to be written. */
+/** Columns for so many validators. What flags bring the first `told` of them is whatever the memory has: it is to be written of each. */
 function lendDeltas(validators: number, told: number) {
   const ofFlag = () => lend(Int32Array, validators).fill(0, told)
   const inactivityGwei = lendZeros(Float64Array, validators)
@@ -69,7 +69,7 @@ interface ParticipatedIncrements {
 export interface TransitionFacts {
   /** The state's own epoch. */
   readonly epoch: number
-  /** Effective balance of all that are active in it, in increments. */
+  /** Effective balance of all that are active in it, in increments; 1 at least. */
   readonly activeIncrements: number
   readonly participated: ParticipatedIncrements
   /** As the transition leaves it: its rewards, scores and queue of deposits go by that. */
@@ -134,7 +134,7 @@ function participatedIncrements(state: StateColumns, epoch: number): Participate
 
 /** Of a table of deltas: source, target and head. */
 const ROW = FLAGS.length
-/** Which combinations of flags there are. */
+/** How many sets of flags there are. */
 const FLAG_SETS = 8
 
 /**
@@ -161,15 +161,15 @@ export function applyAttestationDeltas(
     const hadDuty = Number(begin < epoch) & Number(epoch <= (exitEpochs[i] as number))
     const increments = effectiveIncrements[i] as number
     idealGwei += hadDuty * (ideals[increments] as number)
-    let [isMeant, flags] = [hadDuty, (previousParticipation[i] as number) & (FLAG_SETS - 1)]
+    let [isEligible, flags] = [hadDuty, (previousParticipation[i] as number) & (FLAG_SETS - 1)]
     if (slashed[i] !== 0) {
-      isMeant |= Number(epoch < withdrawableOf(state, i))
+      isEligible |= Number(epoch < withdrawableOf(state, i))
       flags = 0
     }
-    const row = isMeant * (1 + increments * FLAG_SETS + flags) * ROW
-    const source = deltas[row] as number
-    const target = deltas[row + 1] as number
-    const head = deltas[row + 2] as number
+    const at = isEligible * (1 + increments * FLAG_SETS + flags) * ROW
+    const source = deltas[at] as number
+    const target = deltas[at + 1] as number
+    const head = deltas[at + 2] as number
     const lost = Math.min(0, source) + Math.min(0, target)
     if (balances.applyWhole(i, source + target + head, lost)) {
       sourceGwei[i] = source
@@ -180,7 +180,7 @@ export function applyAttestationDeltas(
       targetGwei[i] = balances.apply(i, target)
       headGwei[i] = balances.apply(i, head)
     }
-    if ((isMeant & ~(flags >> 1) & 1) === 0) continue
+    if ((isEligible & ~(flags >> 1) & 1) === 0) continue
     const score = scoreAfterMiss(state.inactivityScores[i] as number, rules, isLeaking)
     const penalty = inactivityPenalty(increments, score, inactivityDivisor)
     if (penalty !== 0) inactivityGwei[i] = balances.apply(i, -penalty)
@@ -193,9 +193,9 @@ function withdrawableOf(state: StateColumns, index: number): number {
   return epoch === UNSET_EPOCH ? Number.POSITIVE_INFINITY : epoch
 }
 
-/** What votes bring and cost: validators differ in nothing but their effective balances and their flags. */
+/** What votes bring and cost those that are eligible: these differ in nothing but their effective balances and their flags. */
 interface DeltaTable {
-  /** Gwei, in rows: the first is of those that have no duty, behind it those of each effective balance in increments, one for each set of flags. */
+  /** Gwei, in rows: the first is of those that are not eligible (neither on duty nor slashed and not yet withdrawable), behind it those of each effective balance in increments, one for each set of flags. */
   readonly deltas: Int32Array
   /** What all flags together would have brought, by effective balance in increments, gwei. */
   readonly ideals: Float64Array

@@ -30,7 +30,7 @@ export interface BlockReplayParts {
   /** After the epoch's last slot: effective balances, committees and roots of the epoch. */
   readonly after: StateColumns
   readonly epoch: number
-  /** Effective balance of all that are active in it, in increments. */
+  /** Effective balance of all that are active in it, in increments; 1 at least. */
   readonly activeIncrements: number
   readonly rules: ChainRules
   readonly fork: ForkRules

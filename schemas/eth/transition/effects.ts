@@ -63,7 +63,7 @@ export class ReplayedBalances {
   }
 
   /**
-   * Adds what several amounts come to, where the balance has what those of them take away that are `lost`, a sum of 0 or below: each is applied as a
+   * Adds `gwei`, the sum of several amounts, where the balance has what the negative ones of them take away, whose sum is `lost`: each is applied as a
    * whole then, in whatever order. Otherwise nothing is done and it says false.
    */
   applyWhole(validatorIndex: number, gwei: number, lost: number): boolean {

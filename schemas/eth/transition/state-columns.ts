@@ -106,7 +106,7 @@ export interface StateColumns {
 
 /**
  * Throws unless the columns of one value per validator have one for each: those that were given back are empty, and what is read of them
- * would count as 0.
+ * is no number, or counts as 0.
  */
 export function refuseGivenBack({ slot, validators, balancesGwei, currentParticipation }: StateColumns): void {
   if (balancesGwei.length >= validators && currentParticipation.length >= validators) return
@@ -130,9 +130,10 @@ export function totalActive({ increments }: ActiveSums): number {
   return Math.max(1, increments)
 }
 
-// Loops over a registry ask no question whose answer changes from one validator to the next: half of mainnet's have left, in no order, and each
-// answer that a processor had not foreseen takes as long as ten validators. `Number(a) & Number(b)` is 1 or 0 without one.
-
+/**
+ * Who is active is no branch here, nor in other loops over a registry: half of mainnet's validators have left, in no order, and each answer that a
+ * processor had not foreseen takes as long as ten validators. `Number(a) & Number(b)` is 1 or 0 without one.
+ */
 export function activeSums(state: StateColumns, epoch: number): ActiveSums {
   const { validators, effectiveIncrements, activationEpochs, exitEpochs } = state
   let [count, sum] = [0, 0]

@@ -9,7 +9,7 @@ const WEIGHT_OF_FLAGS: readonly number[] = Array.from(
     ((flags & HEAD_FLAG) !== 0 ? HEAD_WEIGHT : 0),
 )
 
-/** Seats of an attestation, eight in a byte, as its aggregation bits lie; each committee begins behind the one before, in the same byte. */
+/** Seats of an attestation, eight in a byte: a committee begins with the bit behind those of the one before. */
 export interface Seats {
   readonly aggregationBits: Uint8Array
   /** Those that need not be looked at. */
