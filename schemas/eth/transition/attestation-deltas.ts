@@ -4,6 +4,7 @@ import type { ReplayedBalances } from './effects.ts'
 import { type ChainRules, type ForkRules, INCREMENT_GWEI, INCREMENTS_MAX } from './fork-rules.ts'
 import {
   activeSums,
+  activity,
   baseRewardPerIncrement,
   HEAD_FLAG,
   HEAD_WEIGHT,
@@ -115,12 +116,12 @@ function participatedIncrements(state: StateColumns, epoch: number): Participate
   for (let i = 0; i < validators; i++) {
     const [begin, end] = [activationEpochs[i] as number, exitEpochs[i] as number]
     const increments = (effectiveIncrements[i] as number) * Number(slashed[i] === 0)
-    const before = increments * (Number(begin < epoch) & Number(epoch <= end))
+    const before = increments * activity(begin, end, epoch - 1)
     const previous = previousParticipation[i] as number
     source += before * Number((previous & SOURCE_FLAG) !== 0)
     target += before * Number((previous & TARGET_FLAG) !== 0)
     head += before * Number((previous & HEAD_FLAG) !== 0)
-    const now = increments * (Number(begin <= epoch) & Number(epoch < end))
+    const now = increments * activity(begin, end, epoch)
     currentTarget += now * Number(((currentParticipation[i] as number) & TARGET_FLAG) !== 0)
   }
   const atLeastOne = (increments: number) => Math.max(1, increments)
@@ -155,10 +156,10 @@ export function applyAttestationDeltas(
   const { sourceGwei, targetGwei, headGwei, inactivityGwei } = columns
   const { deltas, ideals } = deltaTable(rules, facts)
   const inactivityDivisor = rules.inactivityScoreBias * fork.inactivityQuotient
+  const previousEpoch = epoch - 1
   let idealGwei = 0
   for (let i = 0; i < validators; i++) {
-    const begin = activationEpochs[i] as number
-    const hadDuty = Number(begin < epoch) & Number(epoch <= (exitEpochs[i] as number))
+    const hadDuty = activity(activationEpochs[i] as number, exitEpochs[i] as number, previousEpoch)
     const increments = effectiveIncrements[i] as number
     idealGwei += hadDuty * (ideals[increments] as number)
     let [isEligible, flags] = [hadDuty, (previousParticipation[i] as number) & (FLAG_SETS - 1)]

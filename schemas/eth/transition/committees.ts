@@ -2,7 +2,7 @@ import { asyncUnshuffleList, unshuffleList } from '@chainsafe/swap-or-not-shuffl
 import { giveBack } from '../../memory.ts'
 import { sha256 } from '../signing-root.ts'
 import type { ChainRules } from './fork-rules.ts'
-import { activeSums, type StateColumns } from './state-columns.ts'
+import { activeSums, activity, type StateColumns } from './state-columns.ts'
 
 /** Domains of `get_seed` (consensus-specs, phase0). */
 export const DOMAIN_BEACON_PROPOSER = Uint8Array.of(0x00, 0, 0, 0)
@@ -74,7 +74,7 @@ export function activeIndices(state: StateColumns, epoch: number): Uint32Array {
   // What is written of one that is not active, the next one is written over.
   for (let index = 0, place = 0; place < found.length; index++) {
     found[place] = index
-    place += Number((activationEpochs[index] as number) <= epoch) & Number(epoch < (exitEpochs[index] as number))
+    place += activity(activationEpochs[index] as number, exitEpochs[index] as number, epoch)
   }
   return found
 }
